@@ -5,6 +5,11 @@ BIN    := $(VENV)/bin
 BUILD  := build/dev
 JOBS   ?= 2
 
+PIP      := $(BIN)/python -m pip install -q --disable-pip-version-check
+# A development install: no CMake here, `make build` compiles in place.
+EDITABLE := $(PIP) --no-build-isolation --config-settings=wheel.cmake=false --config-settings=editable.mode=inplace
+MKDOCS   := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 .DEFAULT_GOAL := help
 .PHONY: help build demo test check fix bench soak docs wheel clean
 .DELETE_ON_ERROR:
@@ -24,18 +29,55 @@ build/.venv: build/.system
 	@touch $@
 
 build/.packages: build/.venv pyproject.toml
-	@echo "installing Python packages into $(VENV)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" "numpy>=2"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation \
-	    --config-settings=wheel.cmake=false --config-settings=editable.mode=inplace -e ".[dev]"
+	@echo "installing strop's packages into $(VENV)"
+	@$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" "numpy>=2"
+	@$(EDITABLE) -e .
+	@touch $@
+
+build/.dev: build/.packages
+	@echo "installing the tools of extra [dev]"
+	@$(EDITABLE) -e ".[dev]"
 	@touch $@
 
 $(BUILD)/build.ninja: build/.packages CMakeLists.txt
 	@cmake -G Ninja -S . -B $(BUILD) -DSTROP_INPLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 	    -DPython_FIND_VIRTUALENV=ONLY >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 
+# ---- verbs ---------------------------------------------------------------------------------------------------------
+
 build: $(BUILD)/build.ninja ## set up .venv and compile src/strop/_native (incremental)
 	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: build ## tune a real contraction, run it, compare it with NumPy
+	$(BIN)/strop tune "mk,kn->mn" m=192 n=160 k=128
+	$(BIN)/python examples/tune.py
+
+test: build build/.dev ## run the tests, doctests and docs examples
+	$(BIN)/pytest -n $(JOBS) $(PYTEST_ARGS)
+
+check: build build/.dev ## lint, types, import rules, docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q tests/test_house.py
+	$(MKDOCS)
+
+fix: build/.dev ## format, and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: build build/.dev ## measure every claim; writes build/bench/*.json
+	@mkdir -p build/bench
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --json build/bench/$$(basename $$script .py).json; done
+
+soak: build build/.dev ## run the large counts in full; writes docs/soak.json
+	$(BIN)/pytest -n $(JOBS) --soak -m soak tests $(PYTEST_ARGS)
+
+docs: build build/.dev ## build the pages into site/
+	$(MKDOCS)
+
+wheel: build/.venv ## build dist/strop-*.whl
+	$(BIN)/python -m pip wheel -q --no-deps -w dist .
 
 clean: ## remove builds and the environment
 	rm -rf build dist site $(VENV) src/strop/_native*.so
