@@ -1,0 +1,415 @@
+"""The catalogue of errors: one class each, with a stable code, a sentence, and the fix.
+
+An error is raised with the fields of its template, ``raise UnknownAxis(axis="q", text="mk,kn->mn")``, and reads as one
+line: what is wrong, then the way out (the flag and the Python argument). ``code`` never changes once released;
+``exit_code`` is what the command line returns for it.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+USAGE = 2  # wrong usage or input
+MACHINE = 3  # the machine lacks something
+BUG = 70  # a bug in strop
+INTERRUPTED = 130
+
+
+def pointed(text: str, position: int) -> str:
+    """``text`` with a caret before the character at ``position``: where, in one line.
+
+    >>> pointed("relu(x + bais[n)", 15)
+    'relu(x + bais[n^)'
+    """
+    return f"{text[:position]}^{text[position:]}"
+
+
+class StropError(Exception):
+    """Something a person can put right. Subclasses are the catalogue; this class is what to catch."""
+
+    code: ClassVar[str] = "error"
+    template: ClassVar[str] = "{message}"
+    fix: str = ""  # the class holds the template, an instance the finished text
+    exit_code: ClassVar[int] = USAGE
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+        self.message = self.template.format(**fields)
+        self.fix = type(self).fix.format(**fields)
+        super().__init__(f"{self.message} {self.fix}".rstrip())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.fields))
+
+    def to_json(self) -> dict[str, Any]:
+        """The error form of the contract."""
+        return {"error": {"code": self.code, "message": self.message, "fix": self.fix}}
+
+    @classmethod
+    def needs(cls) -> frozenset[str]:
+        """The fields that the template and the fix name."""
+        parts = [*string.Formatter().parse(cls.template), *string.Formatter().parse(cls.fix)]
+        return frozenset(name for _, name, _, _ in parts if name)
+
+
+def _rebuild(kind: type[StropError], fields: dict[str, Any]) -> StropError:
+    return kind(**fields)
+
+
+def catalogue() -> Iterator[type[StropError]]:
+    """Every error of the catalogue, in the order of this file."""
+    yield from StropError.__subclasses__()
+
+
+# Contractions ---------------------------------------------------------------------------------------------------------
+
+
+class BadContraction(StropError):
+    code = "bad-contraction"
+    template = "The contraction {where!r} can't be read: {reason}."
+    fix = "Write it like 'mk,kn->mn', or with names and windows like 'n c 2h+3r w+s, o c r s -> n o h w'."
+
+
+class UnknownAxis(StropError):
+    code = "unknown-axis"
+    template = "There is no axis {axis!r} in {text!r}; its axes are {axes}."
+    fix = "Drop {axis}=… or correct its name (on the command line {axis}=N, in Python {axis}=N or sizes={{...}})."
+
+
+class OutputAxisNotInInputs(StropError):
+    code = "output-axis-not-in-inputs"
+    template = "The result of {text!r} has the axis {axis!r}, which no operand has."
+    fix = "Name only axes of the operands after '->'."
+
+
+class MissingSize(StropError):
+    code = "missing-size"
+    template = "Nothing gives the size of axis {axis!r} of {text!r}."
+    fix = (
+        "Give it: {axis}=N on the command line; {axis}=N, sizes={{'{axis}': N}} or the operands themselves in Python."
+    )
+
+
+class ContradictedSize(StropError):
+    code = "contradicted-size"
+    template = "{place} of {text!r} is {found}, but {expected_from} makes it {expected}."
+    fix = "Correct the size ({axis}=N, sizes={{'{axis}': N}}) or pass an operand of the other shape."
+
+
+class BadSize(StropError):
+    code = "bad-size"
+    template = "The size of axis {axis!r} is {size!r}, which is not a whole number of 0 or more."
+    fix = "Write {axis}=N with N an integer of 0 or more."
+
+
+class TooLarge(StropError):
+    code = "too-large"
+    template = "{what} takes {bytes} bytes, more than {limit} can address."
+    fix = "Make an axis smaller (AXIS=N, sizes={{...}}) or work in slices."
+
+
+class BadDtype(StropError):
+    code = "bad-dtype"
+    template = "The type {dtype!r} isn't supported."
+    fix = "Use --dtype float32 or float64 (dtype='float32' in Python); convert arrays with .astype('float32')."
+
+
+class BadSemiring(StropError):
+    code = "bad-semiring"
+    template = "The semiring {semiring!r} isn't known."
+    fix = "Use one of {known} (--semiring, semiring=)."
+
+
+class BadEpilogue(StropError):
+    code = "bad-epilogue"
+    template = "The epilogue {where!r} can't be read: {reason}."
+    fix = (
+        "The grammar (--epilogue, epilogue=): + - * / min max relu gelu tanh exp sigmoid, numbers, x, "
+        "operands with their axes, as in 'relu(x + bias[n])'."
+    )
+
+
+# Operands -------------------------------------------------------------------------------------------------------------
+
+
+class OperandCount(StropError):
+    code = "operand-count"
+    template = "{text!r} has {expected} operand(s), but {found} came."
+    fix = "Pass one array for each operand before '->'."
+
+
+class WrongRank(StropError):
+    code = "wrong-rank"
+    template = "{name} has {found} dimension(s), but {text!r} gives it {expected}."
+    fix = "Reshape the array or correct the contraction."
+
+
+class NotAnArray(StropError):
+    code = "not-an-array"
+    template = "{name} is a {type}, which is no array (it has neither __dlpack__ nor __array__)."
+    fix = "Pass a NumPy array, or a torch or jax array on the CPU."
+
+
+class ForeignArray(StropError):
+    code = "foreign-array"
+    template = "{name} can't be read as a NumPy array: {reason}."
+    fix = "Pass an array that lies in the CPU's memory, detached from any gradient (.detach().cpu())."
+
+
+class MixedTypes(StropError):
+    code = "mixed-types"
+    template = "{name} is {found}, but {expected_from} is {expected}; strop converts nothing silently."
+    fix = "Convert one of them: .astype({expected!r}), or --dtype / dtype= for all."
+
+
+class IntegerOperand(StropError):
+    code = "integer-operand"
+    template = "{name} holds {dtype} values; strop computes with float32 and float64."
+    fix = "Convert it: .astype('float32')."
+
+
+class ByteOrder(StropError):
+    code = "byte-order"
+    template = "{name} is stored in the other byte order ({dtype})."
+    fix = "Convert it: .astype('{native}')."
+
+
+class UnevenStrides(StropError):
+    code = "uneven-strides"
+    template = "{name} has strides {strides} in bytes, which are not multiples of its {itemsize}-byte items."
+    fix = "Copy it: numpy.ascontiguousarray(...)."
+
+
+class MissingOperand(StropError):
+    code = "missing-operand"
+    template = "The epilogue {epilogue!r} needs the operand {name!r}."
+    fix = "Pass it by name: tuned(..., {name}=array of axes {axes})."
+
+
+class UnknownOperand(StropError):
+    code = "unknown-operand"
+    template = "There is no epilogue operand {name!r}; the epilogue's operands are {known}."
+    fix = "Drop {name}=… or name it in the epilogue (--epilogue, epilogue=)."
+
+
+class BadOutput(StropError):
+    code = "bad-output"
+    template = "out has {what} {found}, but the result has {expected}."
+    fix = "Pass out=numpy.empty({shape}, dtype='{dtype}'), or leave out= away."
+
+
+class MissingOutput(StropError):
+    code = "missing-output"
+    template = "{text!r} accumulates onto its result, so the call needs one to add to."
+    fix = "Pass out=array, or drop --accumulate (accumulate=True)."
+
+
+class ReadOnlyOutput(StropError):
+    code = "read-only-output"
+    template = "out can't be written."
+    fix = "Pass a writable array (out.copy(), or out.setflags(write=True) where you own it), or leave out= away."
+
+
+class OverlappingOutput(StropError):
+    code = "overlapping-output"
+    template = "out shares memory with {name}."
+    fix = "Pass an array of its own, such as out=numpy.empty({shape}, dtype='{dtype}'), or leave out= away."
+
+
+# Schedules ------------------------------------------------------------------------------------------------------------
+
+
+class BadSchedule(StropError):
+    code = "bad-schedule"
+    template = "The schedule can't be read: {reason}."
+    fix = "Pass a schedule that strop wrote (--schedule FILE, schedule=tuned.schedule), or drop it."
+
+
+class WrongSchedule(StropError):
+    code = "wrong-schedule"
+    template = "The schedule is for {theirs!r}, not for {ours!r}."
+    fix = "Pass the schedule of this contraction (--schedule, schedule=), or leave it away to search for one."
+
+
+class NewerSchedule(StropError):
+    code = "newer-schedule-format"
+    template = "The schedule has format {found!r}; this strop {version} reads up to {known!r}."
+    fix = "Upgrade strop (pip install -U strop), or tune again without --schedule / schedule=."
+
+
+class IllegalMove(StropError):
+    code = "illegal-move"
+    template = "{move} can't be applied: {reason}."
+    fix = "Change or drop that move of the schedule (--schedule, schedule=)."
+
+
+# Options --------------------------------------------------------------------------------------------------------------
+
+
+class BadBudget(StropError):
+    code = "bad-budget"
+    template = "The budget {text!r} can't be read: {reason}."
+    fix = "Write --budget 6s,200evals (budget='6s,200evals'): ms s m h evals tok ktok usd, joined by commas, each once."
+
+
+class BadSearch(StropError):
+    code = "bad-search"
+    template = "There is no search {search!r}."
+    fix = "Use one of {known} (--search, search=)."
+
+
+class BadEffort(StropError):
+    code = "bad-effort"
+    template = "There is no effort {effort!r}."
+    fix = "Use quick, standard or thorough (--effort, effort=)."
+
+
+class BadOption(StropError):
+    code = "bad-option"
+    template = "{option} can't be {value!r}."
+    fix = "Use {allowed} (--{option}, {option}=)."
+
+
+class BadThreads(StropError):
+    code = "bad-threads"
+    template = "The thread count {threads!r} is not a whole number from 1 to {most}."
+    fix = "Use --threads N (threads=N, STROP_THREADS); without it strop uses the CPUs this process may use."
+
+
+class BadSetting(StropError):
+    code = "bad-setting"
+    template = "The setting {name} from {source} can't be {value!r}: {reason}."
+    fix = "Correct it in {source}, or override it with {flag}."
+
+
+class BadSettingsFile(StropError):
+    code = "bad-settings-file"
+    template = "{path} can't be read: {reason}."
+    fix = "Correct or remove the file; flags and STROP_* variables set the same things."
+
+
+class BadFile(StropError):
+    code = "bad-file"
+    template = "{path} can't be {done}: {reason}."
+    fix = "Check the path and its permissions (-o, --html, path=)."
+
+
+# Store ----------------------------------------------------------------------------------------------------------------
+
+
+class CorruptStore(StropError):
+    code = "corrupt-store"
+    template = "The store {path} is damaged: {reason}."
+    fix = "Move that file away and run again (strop makes a new one), or point STROP_HOME (--home) elsewhere."
+
+
+class ReadOnlyStore(StropError):
+    code = "read-only-store"
+    template = "The store {path} can't be written: {reason}."
+    fix = "Give the directory write permission, or point STROP_HOME (--home) at one that has it."
+    exit_code = MACHINE
+
+
+class FullStore(StropError):
+    code = "full-store"
+    template = "The disk of the store {path} is full; what was written before is safe."
+    fix = "Free space, prune old runs (strop runs prune), or point STROP_HOME (--home) at another disk."
+    exit_code = MACHINE
+
+
+class NewerStore(StropError):
+    code = "newer-store"
+    template = "The store {path} was written by a newer strop (version {found} of its layout; this one knows {known})."
+    fix = "Upgrade strop (pip install -U strop), or point STROP_HOME (--home) at another directory."
+
+
+class StoreBusy(StropError):
+    code = "store-busy"
+    template = "The store {path} was locked by another process for {seconds} s."
+    fix = "Wait for the other strop to end, or point STROP_HOME (--home) at another directory."
+    exit_code = MACHINE
+
+
+class UnknownRun(StropError):
+    code = "unknown-run"
+    template = "There is no run {run!r} in {path}."
+    fix = "strop runs list shows them; the first letters of an id suffice where only one run has them."
+
+
+class AmbiguousRun(StropError):
+    code = "ambiguous-run"
+    template = "{run!r} is the beginning of {count} runs' ids: {ids}."
+    fix = "Write more of the id (strop runs list)."
+
+
+class NothingMeasured(StropError):
+    code = "nothing-measured"
+    template = "No candidate came out right: {counts}."
+    fix = "Give it more budget (--budget, budget=), or see each trial with strop runs show {run}."
+    exit_code = 1
+
+
+# Machine --------------------------------------------------------------------------------------------------------------
+
+
+class NativeMissing(StropError):
+    code = "native-missing"
+    template = "This call needs strop's native module, which isn't there: {reason}."
+    fix = "Install a wheel of strop (pip install strop) or build it: a C++20 compiler, CMake, then pip install ."
+    exit_code = MACHINE
+
+
+class IsaMissing(StropError):
+    code = "isa-missing"
+    template = "This CPU lacks {isa} (it has {has})."
+    fix = "Set STROP_ISA (--isa) to auto, or to one that this CPU has."
+    exit_code = MACHINE
+
+
+class MissingPackage(StropError):
+    code = "missing-package"
+    template = "{what} needs the package {package}, which isn't installed."
+    fix = "pip install {install}"
+    exit_code = MACHINE
+
+
+class WorkerLost(StropError):
+    code = "worker-lost"
+    template = "The measuring worker could not be started {times} times in a row: {reason}."
+    fix = "strop doctor shows what this machine lacks; -v shows the worker's own words."
+    exit_code = MACHINE
+
+
+class BadSandbox(StropError):
+    code = "bad-sandbox"
+    template = "The isolation layer {layer!r} isn't there on this machine: {reason}."
+    fix = "Use --sandbox auto (sandbox='auto'); strop doctor lists the layers that work here."
+    exit_code = MACHINE
+
+
+class NotOnThisPlatform(StropError):
+    code = "not-on-this-platform"
+    template = "{what} doesn't work on {platform}."
+    fix = "Use Linux on x86-64; elsewhere strop has the portable path only (STROP_ISA=portable, --isa portable)."
+    exit_code = MACHINE
+
+
+# Ends that are no mistake of the user ---------------------------------------------------------------------------------
+
+
+class Interrupted(StropError):
+    code = "interrupted"
+    template = "Interrupted after {trials} trial(s); what was measured is kept."
+    fix = "Run the same command again to go on."
+    exit_code = INTERRUPTED
+
+
+class Bug(StropError):
+    """Wraps an exception that should not have happened; ``report`` is the file that tells it."""
+
+    code = "bug"
+    template = "strop ran into a bug of its own: {what}."
+    fix = "Please send {report} with what you did; running again with -v shows more."
+    exit_code = BUG
