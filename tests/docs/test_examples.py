@@ -104,7 +104,7 @@ def test_blocks_are_found_and_marks_obeyed() -> None:
         ]
     )  # fmt: skip
     blocks = blocks_to_run(text)
-    assert [(block.language, block.line) for block in blocks] == [("python", 2), ("console", 12)]
+    assert [(block.language, block.line) for block in blocks] == [("python", 2), ("console", 13)]
     assert commands(blocks[1].text) == ["echo one two", "true"]
 
 
