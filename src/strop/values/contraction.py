@@ -205,7 +205,7 @@ class Contraction:
 
 def dtype_name(dtype: Any) -> str:
     """``"float32"`` or ``"float64"``, from a name or from NumPy's or torch's type. Raises BadDtype."""
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", str(dtype))
+    name = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", dtype)))
     name = name.removeprefix("torch.")
     if name not in DTYPES:
         raise BadDtype(dtype=name)
