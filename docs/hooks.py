@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 MARK = re.compile(r"^<!-- generate: (\w+) -->$", re.MULTILINE)
@@ -33,14 +34,52 @@ def moves() -> str:
 
     kinds = [getattr(package, name) for name in package.__all__]
     shown = [kind for kind in kinds if inspect.isclass(kind) and issubclass(kind, package.Move)]
-    return "\n".join(_entry(kind) for kind in shown if kind is not package.Move)
+    return "\n".join(_move(kind) for kind in shown if kind is not package.Move)
 
 
-def _entry(kind: type) -> str:
+def _move(kind: type) -> str:
     prose, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n>>> ")
     block = f"```pycon\n>>> {example}\n```\n" if example else ""
     parameters = ", ".join(str(p) for p in inspect.signature(kind).parameters.values()).replace("'", "")
     return f"## {kind.__name__}\n\n`{kind.__name__}({parameters})`\n\n{prose}\n\n{block}"
+
+
+def settings() -> str:
+    """The table of settings, as src/strop/settings.py states it."""
+    from strop.settings import TABLE
+
+    rows = ["| setting | variable | flag | default | what it does |", "| --- | --- | --- | --- | --- |"]
+    for row in TABLE:
+        rows.append(f"| `{row.name}` | `{row.variable}` | `{row.flag}` | {row.shown_default} | {row.does} |")
+    return "\n".join(rows)
+
+
+def commands() -> str:
+    """Every verb with the text of its --help."""
+    import click
+
+    from strop.cli.main import main
+
+    group: Any = main
+    shown = []
+    with click.Context(group, info_name="strop", terminal_width=100) as root:
+        for name in group.list_commands(root):
+            command = group.get_command(root, name)
+            with click.Context(command, info_name=name, parent=root, terminal_width=100) as context:
+                shown.append(f"## strop {name}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(shown)
+
+
+def schemas() -> str:
+    """Every JSON schema that the package ships, by kind."""
+    import strop
+
+    shown = []
+    for path in sorted(Path(strop.__file__).parent.rglob("schemas/*.json"), key=lambda path: path.name):
+        schema = json.loads(path.read_text())
+        title, says = schema.get("title", path.stem), schema.get("description", "")
+        shown.append(f"## {title}\n\n{says}\n\n```json\n{path.read_text().rstrip()}\n```\n")
+    return "\n".join(shown)
 
 
 def _plain(template: str) -> str:
@@ -49,43 +88,10 @@ def _plain(template: str) -> str:
     return re.sub(r"([*_<>`\[\]])", r"\\\1", text)
 
 
-GENERATORS[match[1]](), markdown)
-
-
-def errors() -> str:
-    """Every error: its code as a heading to link to, what it says, the way out, the exit code."""
-    from strop.errors import catalogue
-
-    return "\n".join(
-        f"### {error.code}\n\n{_plain(error.template)}<br>**{_plain(str(error.fix))}**\n\n"
-        f"`strop.errors.{error.__name__}`, exit code {error.exit_code}\n"
-        for error in catalogue()
-    )
-
-
-def moves() -> str:
-    """Every move: signature, docstring, and its example as a block."""
-    from strop.loops import moves as package
-
-    kinds = [getattr(package, name) for name in package.__all__]
-    shown = [kind for kind in kinds if inspect.isclass(kind) and issubclass(kind, package.Move)]
-    return "\n".join(_entry(kind) for kind in shown if kind is not package.Move)
-
-
-def _entry(kind: type) -> str:
-    prose, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n>>> ")
-    block = f"```pycon\n>>> {example}\n```\n" if example else ""
-    parameters = ", ".join(str(p) for p in inspect.signature(kind).parameters.values()).replace("'", "")
-    return f"## {kind.__name__}\n\n`{kind.__name__}({parameters})`\n\n{prose}\n\n{block}"
-
-
-def _code_words(text: str) -> str:
-    """Show the braces and options of a template as they are, not as HTML."""
-    return text.replace("{{", "{").replace("}}", "}").replace("<", "&lt;")
-
-
 GENERATORS: dict[str, Callable[[], str]] = {
-    name: function
-    for name, function in inspect.getmembers(sys.modules[__name__], inspect.isfunction)
-    if not name.startswith(("_", "on_"))
+    "commands": commands,
+    "errors": errors,
+    "moves": moves,
+    "schemas": schemas,
+    "settings": settings,
 }
