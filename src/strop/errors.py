@@ -374,7 +374,8 @@ class CorruptStore(StropError):
 
     code = "corrupt-store"
     template = "The store {path} is damaged: {reason}."
-    fix = "Move that file away and run again (strop makes a new one), or point STROP_HOME (--home) elsewhere."
+    fix = "Move it away with strop runs prune --reset (strop then makes a new one), or point STROP_HOME (--home) elsewhere."
+    exit_code = MACHINE
 
 
 class ReadOnlyStore(StropError):
@@ -426,6 +427,23 @@ class AmbiguousRun(StropError):
     code = "ambiguous-run"
     template = "{run!r} is the beginning of {count} runs' ids: {ids}."
     fix = "Write more of the id (strop runs list)."
+
+
+class LostRun(StropError):
+    """The run that is being journalled is no longer this process's."""
+
+    code = "lost-run"
+    template = "The run {run} was pruned, or taken over by another process; what this one measures is no longer stored."
+    fix = "Run the same command again; strop runs list shows what is stored."
+    exit_code = MACHINE
+
+
+class NeedsYes(StropError):
+    """Something would be deleted, and nobody can be asked."""
+
+    code = "needs-yes"
+    template = "{what} was not confirmed."
+    fix = "Add --yes."
 
 
 class NothingMeasured(StropError):
