@@ -19,6 +19,8 @@ Origin = Literal["answered", "resumed", "new"]
 STATE_SHARE = 0.05
 """The part of a run's time that saving the search's state may take; what it misses, the trials say again."""
 
+_PROGRESS = """UPDATE run SET trials = ?, best = ?, unit = ?, spent_s = ?, updated = ?
+    WHERE id = ? AND owner = ?"""
 _CANDIDATE = "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _QUICK = "INSERT INTO measurement VALUES (?, ?, 'quick', ?)"
 _FINAL = """INSERT OR REPLACE INTO measurement
@@ -192,7 +194,7 @@ class RunHandle:
         try:
             with self._database.transaction() as connection:
                 mine = connection.execute(
-                    "UPDATE run SET trials = ?, best = ?, unit = ?, spent_s = ?, updated = ? WHERE id = ? AND owner = ?",
+                    _PROGRESS,
                     (self._seq, best, unit, self.spent_s, time.time(), self.id, self._mark),
                 )
                 if mine.rowcount == 0:

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 SILENCE_S = 60.0
-"""How long an owner that can't be looked at (another container, another boot) may be silent and still count as alive."""
+"""How long an owner that can't be looked at (another container, another boot) may be silent and count as alive."""
 
 
 def claim() -> str:

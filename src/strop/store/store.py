@@ -79,9 +79,9 @@ class Store:
         return f"Going on without saving. {self._reason}" if self._reason else None
 
     def open_run(self, request: Request, *, fresh: bool = False, machine: str = "") -> RunHandle:
-        """Answer ``request``, go on with an equal unfinished run, or begin a new one; the handle's ``origin`` says which.
+        """Answer ``request``, go on with an equal unfinished run, or begin a new one.
 
-        With ``fresh`` a new run begins whatever is stored. A run that another living process works on is neither
+        The handle's ``origin`` says which. With ``fresh`` a new run begins whatever is stored. A run that another living process works on is neither
         taken over nor waited for. ``machine`` is the fingerprint that ``strop runs`` shows.
         """
         answer = None if fresh else self.find_answer(request)
@@ -138,7 +138,7 @@ class Store:
         return RunRecord.of(rows[0])
 
     def result(self, run_id: str) -> dict[str, Any] | None:
-        """The result that the run ended with; while it is unfinished, the best so far if it was interrupted in peace."""
+        """The result that the run ended with; of one interrupted by Ctrl-C, the best so far."""
         row = self._database.row("SELECT result FROM run WHERE id = ?", (run_id,))
         return json.loads(row[0]) if row and row[0] else None
 
@@ -158,7 +158,7 @@ class Store:
         """Why trials failed: verdict, detail and count, the most frequent first."""
         query = (
             "SELECT verdict, json_extract(outcome, '$.detail') AS detail, count(*) FROM candidate"
-            " WHERE run = ? AND verdict != 'ok' GROUP BY verdict, detail ORDER BY count(*) DESC, verdict, detail LIMIT ?"
+            " WHERE run = ? AND verdict != 'ok' GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ?"
         )
         return self._database.rows(query, (run_id, most))
 
