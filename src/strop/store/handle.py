@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from strop.errors import LostRun, StropError
 from strop.store.database import Database
-from strop.store.record import StoredTrial, Trial, compact
+from strop.store.record import StoredTrial, Trial, compact, samples
 from strop.values.measurement import Measurement
 from strop.values.search import Search
 
@@ -105,14 +105,13 @@ class RunHandle:
         """
         now = time.time()
         for trial in trials:
-            candidate, outcome = trial.candidate, trial.outcome.to_json()
-            quick = outcome.pop("measurement")
+            candidate, outcome = trial.candidate, trial.outcome
             self._seq += 1
             place = (self.id, self._seq)
             what = (candidate.id, candidate.parent, candidate.plan, compact(candidate.payload))
-            self._pending.append((_CANDIDATE, (*place, *what, trial.outcome.verdict.value, compact(outcome), now)))
-            if quick:
-                self._pending.append((_QUICK, (*place, compact(quick))))
+            self._pending.append((_CANDIDATE, (*place, *what, outcome.verdict.value, outcome.detail, now)))
+            if outcome.measurement:
+                self._pending.append((_QUICK, (*place, samples(outcome.measurement))))
             self._notice(trial)
         if state is not None:
             self._save_state(state)
@@ -120,7 +119,7 @@ class RunHandle:
 
     def record_final(self, candidate_id: str, measurement: Measurement) -> None:
         """Journal the careful measurement of a finalist, one of the recorded candidates."""
-        self._pending.append((_FINAL, (compact(measurement.to_json()), self.id, candidate_id)))
+        self._pending.append((_FINAL, (samples(measurement), self.id, candidate_id)))
         self._write()
 
     def attach(self, name: str, data: bytes) -> str:

@@ -13,6 +13,7 @@ from strop.store import owner
 from strop.store.request import Request
 from strop.values.measurement import Measurement
 from strop.values.search import Candidate, Outcome
+from strop.values.verdict import Verdict
 
 COLUMNS = "id, request, status, trials, best, unit, spent_s, created, updated, machine, version, owner"
 """What a :class:`RunRecord` is read from, in this order."""
@@ -99,13 +100,16 @@ class StoredTrial:
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> StoredTrial:
         """The trial of a row as :meth:`strop.store.store.Store.trials` selects it."""
-        seq, digest, parent, plan, payload, outcome, created, quick, final = row
-        told = {**json.loads(outcome), "measurement": json.loads(quick) if quick else None}
+        seq, digest, parent, plan, payload, verdict, detail, created, quick, final = row
         return cls(
             seq=seq,
             trial=Trial(
                 candidate=Candidate(id=digest, payload=json.loads(payload), parent=parent, plan=plan),
-                outcome=Outcome.from_json(told),
+                outcome=Outcome(
+                    verdict=Verdict(verdict),
+                    measurement=Measurement.from_json(json.loads(quick)) if quick else None,
+                    detail=detail,
+                ),
             ),
             final=Measurement.from_json(json.loads(final)) if final else None,
             created=created,
@@ -129,6 +133,18 @@ def utc(seconds: float) -> str:
     '1970-01-01T00:00:00.500Z'
     """
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def samples(measurement: Measurement) -> str:
+    """A measurement as the store writes it: without the numbers that follow from the samples."""
+    return compact(
+        {
+            "unit": measurement.unit,
+            "samples": measurement.samples,
+            "protocol": measurement.protocol,
+            "machine": measurement.machine,
+        }
+    )
 
 
 def compact(value: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from strop.values.effort import EFFORTS, Effort
 FILE = "store.sqlite"
 
 _TRIALS = """
-SELECT c.seq, c.hash, c.parent, c.plan, c.payload, c.outcome, c.created, quick.value, final.value
+SELECT c.seq, c.hash, c.parent, c.plan, c.payload, c.verdict, c.detail, c.created, quick.value, final.value
 FROM candidate AS c
 LEFT JOIN measurement AS quick ON (quick.run, quick.seq, quick.kind) = (c.run, c.seq, 'quick')
 LEFT JOIN measurement AS final ON (final.run, final.seq, final.kind) = (c.run, c.seq, 'final')
@@ -79,10 +79,10 @@ class Store:
         return f"Going on without saving. {self._reason}" if self._reason else None
 
     def open_run(self, request: Request, *, fresh: bool = False, machine: str = "") -> RunHandle:
-        """Answer ``request``, go on with an equal unfinished run, or begin a new one.
+        """Answer ``request``, go on with an equal unfinished run, or begin a new one: see the handle's ``origin``.
 
-        The handle's ``origin`` says which. With ``fresh`` a new run begins whatever is stored. A run that another living process works on is neither
-        taken over nor waited for. ``machine`` is the fingerprint that ``strop runs`` shows.
+        With ``fresh`` a new run begins whatever is stored. A run that another living process works on is neither taken
+        over nor waited for. ``machine`` is the fingerprint that ``strop runs`` shows.
         """
         answer = None if fresh else self.find_answer(request)
         if answer and not self._unfinished(request, since=answer.updated):
@@ -157,7 +157,7 @@ class Store:
     def reasons(self, run_id: str, *, most: int = 3) -> list[tuple[str, str, int]]:
         """Why trials failed: verdict, detail and count, the most frequent first."""
         query = (
-            "SELECT verdict, json_extract(outcome, '$.detail') AS detail, count(*) FROM candidate"
+            "SELECT verdict, detail, count(*) FROM candidate"
             " WHERE run = ? AND verdict != 'ok' GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ?"
         )
         return self._database.rows(query, (run_id, most))

@@ -36,7 +36,7 @@ CREATE TABLE candidate (
     plan    TEXT NOT NULL,
     payload TEXT NOT NULL,                  -- JSON
     verdict TEXT NOT NULL,
-    outcome TEXT NOT NULL,                  -- JSON, without the measurement
+    detail  TEXT NOT NULL,                  -- why, in a sentence
     created REAL NOT NULL,
     PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
@@ -45,7 +45,7 @@ CREATE TABLE measurement (
     run   TEXT NOT NULL,
     seq   INTEGER NOT NULL,
     kind  TEXT NOT NULL CHECK (kind IN ('quick', 'final')),
-    value TEXT NOT NULL,                    -- JSON
+    value TEXT NOT NULL,                    -- JSON: unit, samples, protocol, machine
     PRIMARY KEY (run, seq, kind),
     FOREIGN KEY (run, seq) REFERENCES candidate (run, seq) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
