@@ -169,19 +169,11 @@ class WrongRank(StropError):
 
 
 class NotAnArray(StropError):
-    """An operand is nothing that NumPy can look into."""
+    """NumPy can't look into an operand: it is no array, or its library doesn't share its memory."""
 
     code = "not-an-array"
-    template = "{name} is a {type}, which is no array (it has neither __dlpack__ nor __array__)."
-    fix = "Pass a NumPy array, or a torch or jax array on the CPU."
-
-
-class ForeignArray(StropError):
-    """Another library's array refuses to share its memory."""
-
-    code = "foreign-array"
-    template = "{name} can't be read as a NumPy array: {reason}."
-    fix = "Pass an array that lies in the CPU's memory, detached from any gradient (.detach().cpu())."
+    template = "{name} can't be read as an array: {reason}."
+    fix = "Pass float32 or float64 values in the CPU's memory, detached from any gradient (.detach().cpu().float())."
 
 
 class MixedTypes(StropError):
@@ -212,7 +204,7 @@ class UnevenStrides(StropError):
     """The items of an array lie between the places where items could lie."""
 
     code = "uneven-strides"
-    template = "{name} has strides {strides} in bytes, which are not multiples of its {itemsize}-byte items."
+    template = "{name} has {what}, no multiple of its {itemsize}-byte items."
     fix = "Copy it: numpy.ascontiguousarray(...)."
 
 
@@ -374,7 +366,7 @@ class CorruptStore(StropError):
 
     code = "corrupt-store"
     template = "The store {path} is damaged: {reason}."
-    fix = "Move it away with strop runs prune --reset (strop then makes a new one), or point STROP_HOME (--home) elsewhere."
+    fix = "Move it away with strop runs prune --reset (a new one is made), or point STROP_HOME (--home) elsewhere."
     exit_code = MACHINE
 
 
@@ -476,39 +468,12 @@ class IsaMissing(StropError):
     exit_code = MACHINE
 
 
-class MissingPackage(StropError):
-    """A package of an extra isn't installed."""
-
-    code = "missing-package"
-    template = "{what} needs the package {package}, which isn't installed."
-    fix = "pip install {install}"
-    exit_code = MACHINE
-
-
 class WorkerLost(StropError):
     """The process that measures can't be kept alive."""
 
     code = "worker-lost"
     template = "The measuring worker could not be started {times} times in a row: {reason}."
     fix = "strop doctor shows what this machine lacks; -v shows the worker's own words."
-    exit_code = MACHINE
-
-
-class BadSandbox(StropError):
-    """The isolation that was asked for doesn't work here."""
-
-    code = "bad-sandbox"
-    template = "The isolation layer {layer!r} isn't there on this machine: {reason}."
-    fix = "Use --sandbox auto (sandbox='auto'); strop doctor lists the layers that work here."
-    exit_code = MACHINE
-
-
-class NotOnThisPlatform(StropError):
-    """The operating system or the CPU isn't one that this can run on."""
-
-    code = "not-on-this-platform"
-    template = "{what} doesn't work on {platform}."
-    fix = "Use Linux on x86-64; elsewhere strop has the portable path only (STROP_ISA=portable, --isa portable)."
     exit_code = MACHINE
 
 
