@@ -477,6 +477,24 @@ class WorkerLost(StropError):
     exit_code = MACHINE
 
 
+class BadSandbox(StropError):
+    """A sandbox was required, and a layer of it doesn't work here."""
+
+    code = "bad-sandbox"
+    template = "The isolation layer {layer!r} doesn't work on this machine: {reason}."
+    fix = "Use --sandbox auto (sandbox='auto'); strop doctor lists the layers that work here."
+    exit_code = MACHINE
+
+
+class PeerFailed(StropError):
+    """What an answer was to be compared with couldn't be timed."""
+
+    code = "peer-failed"
+    template = "{peer} could not be timed: {reason}."
+    fix = "strop's own answer stands; strop doctor shows what is installed."
+    exit_code = MACHINE
+
+
 # Ends that are no mistake of the user ---------------------------------------------------------------------------------
 
 

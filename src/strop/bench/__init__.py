@@ -1,0 +1,1 @@
+"""Timing, correctness, isolation: the only place that runs or times foreign code."""
