@@ -1,4 +1,4 @@
-"""The examples of the pages and of the README run as written.
+"""The examples of the pages and of the README, and the scripts of examples/, run as written.
 
 A page's ```python blocks run top to bottom in one namespace, its ```pycon blocks are doctests, and a ```console block
 under the comment `<!-- run -->` has its `$` lines run by a shell. A block under `<!-- not run: reason -->` is left out.
@@ -92,6 +92,13 @@ def test_examples_of(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             run_doctest(block, page, names)
         else:
             run_console(block, page)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda script: script.name)
+def test_example_script(script: Path) -> None:
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
 def test_blocks_are_found_and_marks_obeyed() -> None:
