@@ -105,15 +105,17 @@ def _products(operands: Sequence[_Operand], output: tuple[str, ...], sizes: dict
     """Sums of products of finite values, by matrix multiplication."""
     import numpy as np
 
-    others = [operands[1].axes if number == 0 else operands[0].axes for number in range(len(operands))]
+    shared = set(operands[0].axes).intersection(*(operand.axes for operand in operands[1:]))
     summed = []
-    for operand, other in zip(operands, others if len(operands) == 2 else [()], strict=True):
-        alone = [place for place, axis in enumerate(operand.axes) if axis not in output and axis not in other]
-        kept = tuple(axis for place, axis in enumerate(operand.axes) if place not in alone)
-        summed.append(_Operand(operand.array.sum(axis=tuple(alone)), kept))
+    for operand in operands:
+        lone = len(operands) == 1
+        alone = [axis for axis in operand.axes if axis not in output and (lone or axis not in shared)]
+        places = tuple(operand.axes.index(axis) for axis in alone)
+        array = operand.array.sum(axis=places) if places else operand.array
+        summed.append(_Operand(array, tuple(axis for axis in operand.axes if axis not in alone)))
     if len(summed) == 1:
         (only,) = summed
-        return only.array.transpose([only.axes.index(axis) for axis in output])
+        return only.array.transpose([only.axes.index(axis) for axis in output]).copy()
     left, right = summed
     batch = [axis for axis in left.axes if axis in right.axes and axis in output]
     inner = [axis for axis in left.axes if axis in right.axes and axis not in output]
