@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
+import sys
 from errno import ENOSYS, EPERM
 from pathlib import Path
 
@@ -142,3 +144,25 @@ def test_numbers_agree_with_the_kernel_headers(architecture: str) -> None:
             assert int(found[name]) == numbers[column], name
             checked += 1
     assert checked > 60
+
+
+def test_the_kernel_takes_the_filter_that_guards_others() -> None:
+    if reason := seccomp.supported():
+        pytest.skip(reason)
+    code = """
+import os, platform
+from strop.bench.isolation import seccomp
+from strop.bench.isolation.linux import PR_SET_NO_NEW_PRIVS, prctl
+prctl(PR_SET_NO_NEW_PRIVS, 1)
+seccomp.install(seccomp.program(platform.machine(), network=False, own_pid=os.getpid()))
+os.kill(os.getpid(), 0)
+for other in (os.getppid(), -1, -os.getpgid(0)):
+    try:
+        os.kill(other, 0)
+    except PermissionError:
+        print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    if "Error" in done.stderr:
+        pytest.skip(f"no filter can be installed here: {done.stderr.splitlines()[-1]}")
+    assert done.stdout == "refused\n" * 3

@@ -62,9 +62,11 @@ def confine(spec: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
             missing["landlock"] = str(error)
     own_user = False
     if "user" in wanted:
-        both = rules is not None and "seccomp" in wanted and not seccomp.supported()
+        fenced = rules is not None and "seccomp" in wanted and not seccomp.supported()
         try:
-            identity.become(spec["user"], read_everything=spec["unreachable"] and both)
+            if spec["unreachable"] and not fenced:
+                raise OSError(0, "only root can reach the program, and nothing else would limit what it reads")
+            identity.become(spec["user"], read_everything=spec["unreachable"])
             own_user = True
         except OSError as error:
             missing["user"] = str(error)

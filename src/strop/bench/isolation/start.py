@@ -54,6 +54,7 @@ def start(program: Program, *, stdin: bool) -> Started:
     readable = [*SYSTEM_READABLE, *(NETWORK_READABLE if program.network else ()), *program.readable]
     if os.path.isabs(program.argv[0]):
         readable.append(program.argv[0])
+    needed = [*filter(os.path.exists, readable), os.path.dirname(program.scratch)]
     spec = {
         "argv": list(program.argv),
         "scratch": program.scratch,
@@ -64,7 +65,7 @@ def start(program: Program, *, stdin: bool) -> Started:
         "readable": readable,
         "devices": DEVICES,
         "environment": {"PATH": PATH, "LANG": "C.UTF-8", **program.environment},
-        "unreachable": not all(map(identity.everyone_may_read, filter(os.path.exists, readable))),
+        "unreachable": not all(map(identity.everyone_may_read, needed)),
         "tasks_of_user": _tasks_of_user(),
     }
     interpreter = os.path.realpath(sys.executable)
