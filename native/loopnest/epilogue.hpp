@@ -22,6 +22,13 @@ void emit_epilogue(VectorUnit& unit, const std::vector<EpilogueOp>& program, int
                    const std::function<void(int dst, int operand)>& load_operand);
 #endif
 
+inline bool takes_two(Op op) {
+  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::div || op == Op::min || op == Op::max;
+}
+
+// One operation on numbers; `b` is read by those that take two.
+double apply_epilogue(Op op, double a, double b);
+
 // The same program on one scalar, for the portable path.
 double run_epilogue(const std::vector<EpilogueOp>& program, Scalar type, double x, const double* operands);
 

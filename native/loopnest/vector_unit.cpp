@@ -45,7 +45,7 @@ void VectorUnit::set_mask(int count, int mask_register) {
   }
   std::vector<uint8_t> bytes(static_cast<size_t>(bytes_), 0);
   std::memset(bytes.data(), 0xff, static_cast<size_t>(count * scalar_));
-  code_.vmovups(reg(mask_register), place(std::move(bytes)));
+  code_.vmovups(reg(mask_register), address(place(std::move(bytes))));
 }
 
 void VectorUnit::load(int dst, const Address& from, int count, int mask_register) {
@@ -98,6 +98,45 @@ void VectorUnit::fma231(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfmadd
 void VectorUnit::fma213(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfmadd213p, reg(dst), reg(a), b); }
 void VectorUnit::fnma231(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfnmadd231p, reg(dst), reg(a), b); }
 
+void VectorUnit::bits_and(int dst, int a, const Operand& b) {
+  wide() ? code_.vpandd(reg(dst), reg(a), b) : code_.vandps(reg(dst), reg(a), b);
+}
+
+void VectorUnit::bits_xor(int dst, int a, const Operand& b) {
+  wide() ? code_.vpxord(reg(dst), reg(a), b) : code_.vxorps(reg(dst), reg(a), b);
+}
+
+void VectorUnit::shift_left(int dst, int a, int count) {
+  const auto amount = static_cast<uint8_t>(count);
+  scalar_ == 4 ? code_.vpslld(reg(dst), reg(a), amount) : code_.vpsllq(reg(dst), reg(a), amount);
+}
+
+void VectorUnit::shift_right(int dst, int a, int count) {
+  const auto amount = static_cast<uint8_t>(count);
+  scalar_ == 4 ? code_.vpsrld(reg(dst), reg(a), amount) : code_.vpsrlq(reg(dst), reg(a), amount);
+}
+
+void VectorUnit::integer_add(int dst, int a, const Operand& b) {
+  scalar_ == 4 ? code_.vpaddd(reg(dst), reg(a), b) : code_.vpaddq(reg(dst), reg(a), b);
+}
+
+void VectorUnit::integer_sub(int dst, int a, const Operand& b) {
+  scalar_ == 4 ? code_.vpsubd(reg(dst), reg(a), b) : code_.vpsubq(reg(dst), reg(a), b);
+}
+
+void VectorUnit::scale(int dst, int a, int exponent) { STROP_BY_TYPE(vscalefp, reg(dst), reg(a), reg(exponent)); }
+
+void VectorUnit::take_nan(int dst, int from, int temporary) {
+  constexpr uint8_t unordered = 3;
+  if (wide()) {
+    STROP_BY_TYPE(vcmpp, code_.k2, reg(from), reg(from), unordered);
+    STROP_BY_TYPE(vmovap, reg(dst) | code_.k2, reg(from));
+  } else {
+    STROP_BY_TYPE(vcmpp, reg(temporary), reg(from), reg(from), unordered);
+    STROP_BY_TYPE(vblendvp, reg(dst), reg(dst), reg(from), reg(temporary));
+  }
+}
+
 #undef STROP_BY_TYPE
 
 Address VectorUnit::constant(double value) {
@@ -106,26 +145,34 @@ Address VectorUnit::constant(double value) {
 }
 
 Address VectorUnit::constant_bits(uint64_t bits) {
-  std::vector<uint8_t> bytes;
-  for (int lane = 0; lane < lanes(); ++lane) {
-    if (scalar_ == 4)
-      append(bytes, static_cast<uint32_t>(bits));
-    else
-      append(bytes, bits);
+  const auto [position, fresh] = constants_.try_emplace(bits, 0);
+  if (fresh) {
+    std::vector<uint8_t> bytes;
+    for (int lane = 0; lane < lanes(); ++lane) {
+      if (scalar_ == 4)
+        append(bytes, static_cast<uint32_t>(bits));
+      else
+        append(bytes, bits);
+    }
+    position->second = place(std::move(bytes));
   }
-  return place(std::move(bytes));
+  return address(position->second);
 }
 
 Address VectorUnit::pool(const std::vector<uint8_t>& bytes) {
   std::vector<uint8_t> padded = bytes;
   padded.resize((bytes.size() + kLine - 1) / kLine * kLine, 0);
-  return place(std::move(padded));
+  return address(place(std::move(padded)));
 }
 
-Address VectorUnit::place(std::vector<uint8_t> bytes) {
+int VectorUnit::place(std::vector<uint8_t> bytes) {
   const auto [position, fresh] = index_.try_emplace(bytes, static_cast<int>(entries_.size()));
   if (fresh) entries_.push_back(new Entry{std::move(bytes), Xbyak::Label()});
-  return Xbyak::util::ptr[Xbyak::util::rip + entries_[position->second]->label];
+  return position->second;
+}
+
+Address VectorUnit::address(int entry) const {
+  return Xbyak::util::ptr[Xbyak::util::rip + entries_[static_cast<size_t>(entry)]->label];
 }
 
 void VectorUnit::emit_pool() {

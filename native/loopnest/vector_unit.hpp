@@ -47,6 +47,16 @@ class VectorUnit {
   void fma213(int dst, int a, const Xbyak::Operand& b);   // dst = a * dst + b
   void fnma231(int dst, int a, const Xbyak::Operand& b);  // dst = -(a * b) + dst
 
+  // The bits of elements, and elements read as integers of their width.
+  void bits_and(int dst, int a, const Xbyak::Operand& b);
+  void bits_xor(int dst, int a, const Xbyak::Operand& b);
+  void shift_left(int dst, int a, int count);
+  void shift_right(int dst, int a, int count);           // zeros enter
+  void integer_add(int dst, int a, const Xbyak::Operand& b);
+  void integer_sub(int dst, int a, const Xbyak::Operand& b);
+  void scale(int dst, int a, int exponent);              // a * 2^exponent, rounded once; AVX-512 only
+  void take_nan(int dst, int from, int temporary);       // dst = from where from is NaN; clobbers `temporary`, or k2
+
   // A full vector of equal constants in the kernel's pool (rip-relative), made once per value.
   Xbyak::Address constant(double value);
   Xbyak::Address constant_bits(uint64_t bits);            // of one element
@@ -54,7 +64,8 @@ class VectorUnit {
   void emit_pool();                                       // after the kernel's last instruction
 
  private:
-  Xbyak::Address place(std::vector<uint8_t> bytes);       // an entry of the pool, made once per content
+  int place(std::vector<uint8_t> bytes);                  // number of the pool's entry of this content
+  Xbyak::Address address(int entry) const;
 
   struct Entry {
     std::vector<uint8_t> bytes;
@@ -66,6 +77,7 @@ class VectorUnit {
   int bytes_;
   int scalar_;
   std::map<std::vector<uint8_t>, int> index_;
+  std::map<uint64_t, int> constants_;                    // epilogues ask for the same constants in every vector
   std::vector<Entry*> entries_;
 
  public:

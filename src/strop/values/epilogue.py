@@ -170,9 +170,11 @@ def apply(op: str, *arguments: Array) -> Array:
         case "sigmoid":
             result = 1.0 / (1.0 + np.exp(-a))
         case "gelu":
-            # NumPy has no erf. erfc keeps the left tail's digits, which 1 + erf cancels.
-            tail = np.frompyfunc(math.erfc, 1, 1)(-a / math.sqrt(2.0))
-            result = 0.5 * a * np.asarray(tail, dtype=np.float64)
+            # NumPy has no erf. erfc keeps the left tail's digits, which 1 + erf cancels, and with |x| held below 40,
+            # where the tail is 0, minus infinity gives its limit 0 and not the NaN of infinity * 0.
+            t = np.minimum(np.abs(a), 40.0)
+            tail = np.frompyfunc(math.erfc, 1, 1)(t / math.sqrt(2.0))
+            result = np.maximum(a, 0.0) - 0.5 * t * np.asarray(tail, dtype=np.float64)
         case _:
             raise AssertionError(op)
     return np.asarray(result)
