@@ -49,11 +49,12 @@ def carried(
             case Apply(op, arguments):
                 values, errors = zip(*(bounded(argument) for argument in arguments), strict=True)
                 value = apply(op, *values)
-                return in_range(value, _error(op, values, errors, value, eps, tiny), errors)
+                bound = _error(op, values, errors, value, eps, tiny)
+                unsure = np.isinf(sum(errors)) | _singular(op, values, errors)
+                return in_range(value, bound, unsure | (np.isinf(bound) & np.isfinite(value)))
 
-    def in_range(value: Array, error: Array, errors: Sequence[Array]) -> tuple[Array, Array]:
-        # An infinity or NaN that comes from certain arguments is certain: its kind must match.
-        unsure = np.isinf(sum(errors)) | np.isinf(error) & np.isfinite(value)
+    def in_range(value: Array, error: Array, unsure: Array) -> tuple[Array, Array]:
+        # An infinity or NaN that isn't unsure is certain: its kind must match.
         error = np.where(np.isfinite(value) & ~np.isnan(error), error, 0.0)
         overflows = np.abs(value) - error > largest
         unsure = unsure | ~overflows & np.isfinite(value) & (np.abs(value) + error > largest)
@@ -79,8 +80,7 @@ def _error(op: str, values: Sequence[Array], errors: Sequence[Array], value: Arr
             bound = np.abs(a) * f + np.abs(b) * e + e * f + eps * size + tiny
         case "div":
             b, f = values[1], errors[1]
-            room = np.abs(b) - f
-            bound = np.where((room <= 0) & (f > 0), np.inf, (e + size * f) / room + 2 * eps * size + tiny)
+            bound = (e + size * f) / (np.abs(b) - f) + 2 * eps * size + tiny
         case "min" | "max":
             bound = np.maximum(e, errors[1])
         case "neg" | "relu":
@@ -97,3 +97,17 @@ def _error(op: str, values: Sequence[Array], errors: Sequence[Array], value: Arr
         case _:
             raise AssertionError(op)
     return np.asarray(bound)
+
+
+def _singular(op: str, values: Sequence[Array], errors: Sequence[Array]) -> Array:
+    """Where an operation meets a value that may or may not be 0 and would give another kind of result if it were."""
+    import numpy as np
+
+    def may_vanish(number: int) -> Array:
+        return np.asarray((np.abs(values[number]) <= errors[number]) & (errors[number] > 0))
+
+    if op == "div":
+        return np.asarray(may_vanish(1) & ~np.isnan(values[0]))
+    if op == "mul":
+        return np.asarray((may_vanish(0) & np.isinf(values[1])) | (may_vanish(1) & np.isinf(values[0])))
+    return np.asarray(False)
