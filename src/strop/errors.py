@@ -310,6 +310,22 @@ class BadSearch(StropError):
     fix = "Use one of {known} (--search, search=)."
 
 
+class SearchClash(StropError):
+    """Two searches, at least one of them a plug-in's, have one id."""
+
+    code = "search-clash"
+    template = "Two searches are called {search!r}: {first} brings one, {second} the other."
+    fix = "Uninstall one of the packages (pip uninstall), or ask its author to rename the search."
+
+
+class BadPlugin(StropError):
+    """A plug-in can't be loaded or isn't what it must be."""
+
+    code = "bad-plugin"
+    template = "The plug-in {name!r} of {group} from {source} can't be used: {reason}."
+    fix = "Upgrade or uninstall its package, or choose another (--search, search=)."
+
+
 class BadEffort(StropError):
     """No preset has that name."""
 

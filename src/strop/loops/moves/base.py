@@ -36,7 +36,7 @@ class Move:
 
     def to_json(self) -> dict[str, Any]:
         """`{"move": "Split", "loop": "m.0", "factor": 6}`."""
-        return {"move": type(self).__name__} | {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"move": type(self).__name__} | {f.name: _listed(getattr(self, f.name)) for f in fields(self)}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Move:
@@ -53,6 +53,10 @@ class Move:
 
 def _show(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value).replace("'", '"')
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _frozen(value: Any) -> Any:
