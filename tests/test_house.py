@@ -68,7 +68,7 @@ def imported_parts(tree: ast.Module, path: Path) -> Iterator[tuple[int, str]]:
             head, _, rest = name.partition(".")
             if head == "strop":
                 part = rest.split(".")[0]
-                if part == "__version__":  # a constant: anyone may know the version
+                if part == "__version__" or name == "strop":  # anyone may know the version and where the package lies
                     continue
                 known = part in MAY_IMPORT or part == "_native" or (PACKAGE / part).is_dir()
                 yield node.lineno, part if known else "__init__"
