@@ -29,13 +29,13 @@ void append(std::vector<uint8_t>& bytes, T value) {
 }  // namespace
 
 VectorUnit::VectorUnit(Xbyak::CodeGenerator& code, Isa isa, Scalar type)
-    : code_(code), isa_(isa), type_(type), bytes_(isa == Isa::avx512 ? 64 : 32), scalar_(scalar_bytes(type)) {}
+    : code_(code), isa_(isa), type_(type), bytes_(isa == Isa::avx512 ? 64 : 32), scalar_(scalar_bytes(type)) {
+  for (int i = 0; i < 32; ++i) registers_[i] = Xmm(wide() ? Operand::ZMM : Operand::YMM, i);
+}
 
 VectorUnit::~VectorUnit() {
   for (Entry* entry : entries_) delete entry;
 }
-
-Xmm VectorUnit::reg(int index) const { return Xmm(wide() ? Operand::ZMM : Operand::YMM, index); }
 
 void VectorUnit::set_mask(int count, int mask_register) {
   if (wide()) {  // from the register alone: no memory, no general register

@@ -24,7 +24,7 @@ class VectorUnit {
   int bytes() const { return bytes_; }                // bytes of a register
   int scalar() const { return scalar_; }              // bytes of an element
   int registers() const { return wide() ? 32 : 16; }
-  Xbyak::Xmm reg(int index) const;                    // ymm or zmm
+  Xbyak::Xmm reg(int index) const { return registers_[index]; }  // ymm or zmm
   Xbyak::Xmm xmm(int index) const { return Xbyak::Xmm(index); }
 
   // A partial vector needs its mask ready: AVX2 keeps it in a vector register, AVX-512 in k1.
@@ -76,6 +76,7 @@ class VectorUnit {
   Scalar type_;
   int bytes_;
   int scalar_;
+  Xbyak::Xmm registers_[32];                             // building them anew shows in compile times
   std::map<std::vector<uint8_t>, int> index_;
   std::map<uint64_t, int> constants_;                    // epilogues ask for the same constants in every vector
   std::vector<Entry*> entries_;
