@@ -10,6 +10,7 @@ import sys
 import time
 import weakref
 from collections import deque
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from strop.bench import frames
 from strop.errors import NativeMissing
 
 CHUNK = 1 << 16
-KEPT_VARIABLES = {"PYTHONHOME", "PYTHONPYCACHEPREFIX"}  # an embedding or a read-only install needs them
+KEPT_VARIABLES = {"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"}  # what belongs to the install
 WORDS_KEPT = 2000  # characters of standard error that are quoted
+LOOK_S = 0.05  # most reports are there by then, and no processor time needs to be asked for
+STARVED = 10.0
 
 
 class Died(Exception):
@@ -81,7 +84,7 @@ class WorkerProcess:
         """Whether this process started it: a fork's copy must leave it alone."""
         return self._finalizer.alive and self._finalizer.peek()[2][3] == os.getpid()  # type: ignore[index]
 
-    def send(self, message: object) -> None:
+    def send(self, message: Any) -> None:
         """Queue a command and write what the pipe takes now; :meth:`receive` writes the rest."""
         self._outbox += frames.encoded(message)
         self._flush()
@@ -103,6 +106,27 @@ class WorkerProcess:
             elif last:
                 return None
         return self._inbox.popleft()
+
+    def receive_within(self, limit_s: float, *, threads: int = 1) -> Any:
+        """The next report, or ``None`` once the worker has been busy for ``limit_s`` without one. Raises Died.
+
+        What counts is processor time, where the system tells it, so that neither a crowded machine nor one that slept
+        makes an honest candidate look hung. A worker that waits for ever, using none, is given STARVED times as long.
+        """
+        report = self.receive(min(LOOK_S, limit_s))
+        if report is not None:
+            return report
+        began, began_cpu = time.monotonic(), self.cpu_seconds()
+        wait = limit_s
+        while (report := self.receive(wait)) is None:
+            used, elapsed = self.cpu_seconds(), time.monotonic() - began
+            if used is None or began_cpu is None or elapsed >= STARVED * limit_s:
+                return None
+            busy = (used - began_cpu) / threads
+            if busy >= 0.9 * limit_s:  # /proc counts in ticks of 10 ms
+                return None
+            wait = max(limit_s - busy, limit_s / 4)
+        return report
 
     def cpu_seconds(self) -> float | None:
         """Processor time that the worker has used, all threads together; ``None`` where the system doesn't say."""
@@ -156,6 +180,27 @@ class WorkerProcess:
             return Died(f"the process was ended by {_signal_name(-code)}", -code)
         words = self.words().splitlines()
         return Died(f"the process ended with code {code}" + (f": {words[-1]}" if words else ""), None)
+
+
+_spare: WorkerProcess | None = None
+
+
+def prestart() -> None:
+    """Start a worker for the next service without waiting, so that it is ready once there is something to measure.
+
+    It waits idle, and ends with this process. Raises NativeMissing; a process that can't be started shows later.
+    """
+    global _spare
+    if _spare is None or not _spare.mine:
+        with suppress(OSError):
+            _spare = WorkerProcess()
+
+
+def take_spare() -> WorkerProcess | None:
+    """The worker that ``prestart`` started, if there is one, and it is this process's own."""
+    global _spare
+    spare, _spare = _spare, None
+    return spare if spare is not None and spare.mine else None
 
 
 def _end(popen: subprocess.Popen[bytes], held: int, words: int | None, owner: int) -> None:

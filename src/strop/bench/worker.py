@@ -12,7 +12,7 @@ of ``_native.compile``:
     evaluate [(job, spec)] PASSES                  running, checked, failed, timing, chosen, reference, samples; done
     keep [(job, spec)]                             running, checked, failed; done
     time [job] ROUNDS SAMPLE_S                     times
-    peak ISA DTYPE                                 peak
+    peak ISA DTYPE SECONDS                         peak FLOPS
 
     running job                 it compiled and is about to run
     checked job SECONDS         its result is right; how long compiling and checking took
@@ -85,9 +85,9 @@ class Worker:
         """Time kept jobs, interleaved."""
         self.report(("times", self._rounds([self.kept[job] for job in jobs], rounds, sample_s)))
 
-    def peak(self, isa: str, dtype: str) -> None:
-        """Probe what the vector units can do: operations per second of one core."""
-        self.report(("peak", self.native.peak_flops(isa, dtype)))
+    def peak(self, isa: str, dtype: str, seconds: float) -> None:
+        """Probe what the vector unit of one core can do on registers alone, in operations per second."""
+        self.report(("peak", self.native.peak_probe(isa, dtype, seconds)))
 
     def _checked(self, job: int, spec: Sequence[Any]) -> Any:
         """The compiled kernel, or ``None`` with the failure reported."""
@@ -185,24 +185,20 @@ def main() -> None:
 
 def load(folders: Sequence[str]) -> Any:
     """The native module, which an editable install may keep apart from the package, in one of ``folders``."""
+    from importlib import import_module
+
     import strop
 
     strop.__path__.extend(folders)
-    from strop import _native
-
+    native = import_module("strop._native")
     hook = os.environ.get(HOOK)
-    if not hook:
-        return _native
-    from importlib import import_module
-
-    return import_module(hook).wrap(_native)
+    return import_module(hook).wrap(native) if hook else native
 
 
 def settle(lifeline: int) -> None:
     """Make this process one that dies with its parent, leaves no core and gains no rights."""
-    import gc
-
     import _signal as signal  # type: ignore[import-not-found]  # what `signal` wraps in enums, 4 ms sooner
+    import gc
 
     gc.disable()  # a collection would land in somebody's sample; nothing here makes cycles
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides

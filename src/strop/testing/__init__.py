@@ -1,0 +1,1 @@
+"""Conformance suites for plug-ins, and faults for tests."""
