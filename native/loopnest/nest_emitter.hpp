@@ -91,7 +91,7 @@ class NestEmitter {
   bool visit_tile(int position, const std::function<bool(int lanes)>& visit);
   int reduced_widths(int position) const;
   bool tile_fits(int position);
-  bool output_loops_pack(int position) const;
+  bool breaks_tile(int position) const;
   void emit_tile(int position);
   void emit_initial();
   void emit_reduction(int position);

@@ -59,9 +59,13 @@ bool NestEmitter::visit_tile(int position, const std::function<bool(int lanes)>&
   return go;
 }
 
-bool NestEmitter::output_loops_pack(int position) const {
-  for (int i = position; i <= last_; ++i)
-    if (spec_.is_output(spec_.loops[i].axis) && !spec_.loops[i].pack.empty()) return true;
+// Loops that a tile can't live across: output loops that pack, and reductions whose pieces tile the output differently.
+bool NestEmitter::breaks_tile(int position) const {
+  for (int i = position; i <= last_; ++i) {
+    const Loop& loop = spec_.loops[i];
+    if (spec_.is_output(loop.axis) ? !loop.pack.empty() : loop.partner >= 0 && spec_.is_output(loop.partner))
+      return true;
+  }
   return false;
 }
 
@@ -74,7 +78,7 @@ int NestEmitter::reduced_widths(int position) const {
 }
 
 bool NestEmitter::tile_fits(int position) {
-  if (output_loops_pack(position)) return false;
+  if (breaks_tile(position)) return false;
   int count = 0;
   bool partial = reduced_widths(position) > 0;
   return visit_tile(position, [&](int lanes) {

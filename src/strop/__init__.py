@@ -1,3 +1,40 @@
 """strop hones tensor kernels: from a contraction to checked machine code on this CPU."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from strop.errors import StropError
+    from strop.loops.files import load
+    from strop.loops.kernel import compile  # noqa: A004 - the public name
+    from strop.loops.tune import einsum, tune
+    from strop.values.contraction import Contraction
+
+_WHERE = {
+    "Contraction": "strop.values.contraction",
+    "StropError": "strop.errors",
+    "compile": "strop.loops.kernel",
+    "einsum": "strop.loops.tune",
+    "load": "strop.loops.files",
+    "tune": "strop.loops.tune",
+}
+
+__all__ = ["Contraction", "StropError", "__version__", "compile", "einsum", "load", "tune"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: `import strop` alone loads nothing."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'strop' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,157 @@
+"""The main path of `strop tune`: ask the store, else search, measure, decide, remember."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from strop.loops.kernel import completed
+from strop.loops.moves import replay
+from strop.loops.question import Question, read_question
+from strop.loops.schedule import as_schedule
+
+if TYPE_CHECKING:
+    from strop.loops.hunt import Observer
+    from strop.loops.tuned import Tuned
+    from strop.store.store import Store
+    from strop.values.budget import Budget
+
+
+def tune(
+    text: str,
+    *operands: Any,
+    sizes: Mapping[str, int] | None = None,
+    dtype: Any = None,
+    threads: int | None = None,
+    effort: str | None = None,
+    search: str | None = None,
+    space: str = "full",
+    budget: str | Budget | None = None,
+    fresh: bool = False,
+    seed: int = 0,
+    epilogue: str | None = None,
+    semiring: str = "+,*",
+    accumulate: bool = False,
+    schedule: Iterable[Any] | str | dict[str, Any] | None = None,
+    _observer: Observer | None = None,
+    **axis_sizes: int,
+) -> Tuned:
+    """Find a fast schedule for a contraction on this CPU, and return it as a callable that runs machine code.
+
+    `text` is the contraction (`mk,kn->mn`, `n c 2h+r 2w+s, o c r s -> n o h w`); sizes come from keywords, `sizes`, or
+    the operands, of which only shape, type, strides and alignment are read. Effort `quick` takes about 0.1 s,
+    `standard` (the default) 1 s, `thorough` 10 s; `budget` (`"6s"`, `"200evals"`, both joined by a comma) overrides its
+    limits. A stored result answers at once; `fresh` measures anew. With `schedule` nothing is searched: that schedule
+    is measured. `space="literal"` adds nothing to the nests that a search proposes.
+
+    Raises the errors of the catalogue for wrong input, NothingMeasured when no candidate came out right.
+    """
+    from strop.bench.service import prestart
+
+    if schedule is None:
+        prestart()  # the worker starts while the question is read
+    question = read_question(
+        text,
+        operands,
+        sizes=sizes,
+        dtype=dtype,
+        threads=threads,
+        effort=effort,
+        search=search,
+        space=space,
+        budget=budget,
+        seed=seed,
+        epilogue=epilogue,
+        semiring=semiring,
+        accumulate=accumulate,
+        schedule=schedule,
+        axis_sizes=axis_sizes,
+    )
+    if not question.problem.contraction.points:
+        return unmeasured(question)
+    if schedule is not None:
+        return measure_given(question)
+    return answer(question, fresh=fresh, observer=_observer)
+
+
+def answer(question: Question, *, fresh: bool, observer: Observer | None) -> Tuned:
+    """The stored answer where there is one; otherwise the run's, begun or gone on with."""
+    from strop.loops import results
+    from strop.loops.hunt import hunt, target
+    from strop.store.request import Request
+
+    request = Request(
+        run=question.run(target()), title=question.title, effort=question.effort.name, explicit=question.explicit
+    )
+    with open_or_do_without() as store:
+        handle = store.open_run(request, fresh=fresh, machine=target()["machine"])
+        warnings = (store.warning,) if store.warning else ()
+        if handle.origin == "answered":
+            assert handle.answer is not None
+            return results.recalled(question, store, handle, warnings)
+        with handle:
+            return hunt(question, handle, observer=observer, warnings=warnings)
+
+
+def open_or_do_without() -> Store:
+    """The store, or where it can't be written one in memory that says so."""
+    from strop.errors import FullStore, ReadOnlyStore, StoreBusy
+    from strop.store.store import Store, open_store
+
+    try:
+        return open_store()
+    except (ReadOnlyStore, FullStore, StoreBusy) as problem:
+        return Store.in_memory(problem)
+
+
+def unmeasured(question: Question) -> Tuned:
+    """A contraction that has nothing to compute, or a question whose budget is 0: what the model says, unmeasured."""
+    from strop.loops.moves import Schedule
+    from strop.loops.nest import Nest
+    from strop.loops.tuned import Tuned
+
+    problem = question.problem
+    schedule: Schedule = ()
+    nest = Nest.default(problem.contraction)
+    if problem.contraction.points:
+        nest, schedule = completed(nest, problem.layout, problem.isa, problem.threads)
+    return Tuned(
+        contraction=problem.contraction,
+        layout=problem.layout,
+        schedule=schedule,
+        nest=nest,
+        isa=problem.isa,
+        threads=problem.threads,
+    )
+
+
+def measure_given(question: Question) -> Tuned:
+    """The user's schedule, completed unless the space is literal, and measured."""
+    from strop.loops.hunt import measured
+
+    problem = question.problem
+    moves = as_schedule(question.given, problem.contraction)
+    nest = replay(problem.contraction, moves)
+    if question.space == "full":
+        nest, added = completed(nest, problem.layout, problem.isa, problem.threads)
+        moves += added
+    return measured(question, moves, nest)
+
+
+def einsum(text: str, *operands: Any, out: Any = None, effort: str = "quick", **options: Any) -> Any:
+    """Tune (or recall) a contraction for these operands and run it: `np.einsum` for one or two of them.
+
+    Options are those of `tune`; keywords that the epilogue names are its operands. The result is of the first
+    operand's library.
+    """
+    tuned, extras = tuned_for(text, operands, effort=effort, options=options)
+    return tuned(*operands, out=out, **extras)
+
+
+def tuned_for(
+    text: str, operands: tuple[Any, ...], *, effort: str, options: dict[str, Any]
+) -> tuple[Tuned, dict[str, Any]]:
+    """The tuned contraction of an `einsum` call, kept in this process, and the epilogue's operands among its options."""
+    from strop.loops.recent import recent
+
+    return recent(text, operands, effort=effort, options=options)

@@ -1,0 +1,234 @@
+"""A tuned contraction: a callable that runs machine code, and what is known about it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from strop import _native
+from strop.errors import MissingOutput, OperandCount
+from strop.loops.kernel import native_kernel
+from strop.loops.moves import Schedule
+from strop.loops.nest import Nest
+from strop.loops.operands import (
+    adopt_epilogue,
+    adopt_operands,
+    adopt_output,
+    check_shapes,
+    layout_of,
+    to_library_of,
+)
+from strop.loops.schedule import to_json
+from strop.values.contraction import Contraction
+from strop.values.layout import Layout
+from strop.values.measurement import Measurement
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LONG_FLOPS = 2_000_000
+"""Calls with more work than this let other Python threads run: giving up the lock costs what 100 ns do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate of a run: when it ended, what it was, and what came of it."""
+
+    seconds: float
+    id: str
+    summary: str
+    verdict: str
+    measured_s: float | None
+    best_gflops: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a search found out about its winner; a compiled schedule that wasn't measured has none of it."""
+
+    measurement: Measurement | None = None
+    peak_gflops: float | None = None
+    search: str | None = None
+    effort: str | None = None
+    trace: tuple[Trial, ...] = ()
+    finalists: tuple[tuple[str, Measurement], ...] = ()
+    ties: tuple[str, ...] = ()
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+    from_store: bool = False
+    age_seconds: float | None = None
+    run_id: str | None = None
+    interrupted: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class Tuned(_native.Call):  # type: ignore[misc, name-defined, unused-ignore]
+    """A contraction compiled by a schedule. Call it with the operands; see `strop.tune`.
+
+    `tuned(*operands, out=None, **epilogue_operands)` returns the result in the first operand's library. Arrays of the
+    tuned layout run at once; for other strides the same schedule is compiled once and kept. Nothing is copied.
+    """
+
+    contraction: Contraction
+    layout: Layout
+    schedule: Schedule
+    nest: Nest
+    isa: str
+    threads: int
+    findings: Findings
+
+    def __init__(
+        self,
+        *,
+        contraction: Contraction,
+        layout: Layout,
+        schedule: Schedule,
+        nest: Nest,
+        isa: str,
+        threads: int,
+        findings: Findings | None = None,
+    ) -> None:
+        self.contraction = contraction
+        self.layout = layout
+        self.schedule = schedule
+        self.nest = nest
+        self.isa = isa
+        self.threads = threads
+        self.findings = findings or Findings()
+        self._others: dict[tuple[Any, ...], Any] = {}
+        self._kernel: Any = None
+        if contraction.points and math.prod(contraction.output_shape):
+            self._kernel = _bind(self, self, layout)
+
+    # What is known --------------------------------------------------------------------------------------------------
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """The careful measurement of this schedule; None where it was only compiled."""
+        return self.findings.measurement
+
+    @property
+    def gflops(self) -> float | None:
+        """Operations of the contraction divided by the median time, in 1e9 per second."""
+        measured = self.findings.measurement
+        if measured is None or not measured.median:
+            return None
+        return self.contraction.flops / measured.median / 1e9
+
+    @property
+    def peak_gflops(self) -> float | None:
+        """What registers alone allow on this machine with these threads, measured in the same run."""
+        return self.findings.peak_gflops
+
+    @property
+    def share_of_peak(self) -> float | None:
+        """`gflops` divided by `peak_gflops`."""
+        return self.gflops / self.peak_gflops if self.gflops and self.peak_gflops else None
+
+    @property
+    def trace(self) -> tuple[Trial, ...]:
+        """The candidates in the order in which they ended."""
+        return self.findings.trace
+
+    def asm(self) -> str:
+        """The machine code as assembly text."""
+        from strop.loops.show import assembly
+
+        return assembly(self._kernel)
+
+    def to_json(self) -> dict[str, Any]:
+        """The schedule and what it was measured at, as `save` writes it."""
+        document = to_json(self.contraction, self.schedule)
+        document |= {"isa": self.isa, "threads": self.threads, "layout": self.layout.to_json()}
+        if self.measurement is not None:
+            document |= {"measurement": self.measurement.to_json(), "gflops": self.gflops}
+        return document
+
+    def save(self, path: str | Path) -> None:
+        """Write the schedule as JSON, for `strop.load` or `strop.tune(..., schedule=...)`. Raises BadFile."""
+        from strop.loops.files import write_text
+
+        write_text(Path(path), json.dumps(self.to_json(), indent=2) + "\n")
+
+    def __repr__(self) -> str:
+        speed = f", {self.gflops:.1f} GFLOP/s" if self.gflops else ""
+        return f"<Tuned {self.contraction.text}: {self.nest.summary}{speed}, {self.isa}>"
+
+    def _repr_html_(self) -> str:
+        from strop.loops.render import notebook
+
+        return notebook(self)
+
+    # Calls that aren't of the tuned form --------------------------------------------------------------------------
+
+    def _call_slowly(self, *operands: Any, out: Any = None, **epilogue: Any) -> Any:
+        contraction = self.contraction
+        if len(operands) != len(contraction.operands):
+            raise OperandCount(text=contraction.text, expected=len(contraction.operands), found=len(operands))
+        arrays = adopt_operands(operands, dtype=contraction.dtype)
+        check_shapes(contraction, arrays)
+        extras = adopt_epilogue(contraction, epilogue)
+        names = [f"operand {i + 1}" for i in range(len(arrays))] + [name for name, _ in contraction.epilogue_operands]
+        if out is None:
+            if contraction.accumulate:
+                raise MissingOutput(text=contraction.text)
+            result = _new_output(contraction)
+        else:
+            result = adopt_output(contraction, out, [*arrays, *extras], names)
+        self._run(arrays, result, dict(zip((name for name, _ in contraction.epilogue_operands), extras, strict=True)))
+        return out if out is not None else to_library_of(operands[0], result)
+
+    def _run(self, arrays: list[Any], result: Any, extras: dict[str, Any]) -> None:
+        contraction = self.contraction
+        if 0 in contraction.output_shape:
+            return
+        if not contraction.points:  # nothing to reduce: every element is the semiring's identity
+            from strop.loops.reference import reference
+
+            result[...] = reference(contraction, arrays, result if contraction.accumulate else None, extras)
+            return
+        layout = layout_of(contraction, arrays, out=result, epilogue=list(extras.values()))
+        key = (layout.operands, layout.output, layout.epilogue)
+        if key not in self._others:
+            call = _native.Call()
+            _bind(call, self, layout)
+            self._others[key] = call
+        self._others[key](*arrays, out=result, **extras)
+
+
+_native.enable_vectorcall(Tuned)
+
+
+def _new_output(contraction: Contraction) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    return np.empty(contraction.output_shape, contraction.dtype)
+
+
+def _bind(call: Any, tuned: Tuned, layout: Layout) -> Any:
+    """Make `call` run the schedule compiled for arrays of the layout; the kernel."""
+    contraction, size = tuned.contraction, tuned.contraction.itemsize
+    kernel = native_kernel(tuned.nest, layout, tuned.isa)
+
+    def form(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return shape, tuple(stride * size for stride in strides)
+
+    call._bind(
+        kernel,
+        inputs=[form(*pair) for pair in zip(contraction.operand_shapes, layout.operands, strict=True)],
+        output=form(contraction.output_shape, layout.output),
+        extras=[
+            (name, *form(shape, strides))
+            for (name, _), shape, strides in zip(
+                contraction.epilogue_operands, contraction.epilogue_shapes, layout.epilogue, strict=True
+            )
+        ],
+        dtype=contraction.dtype,
+        threads=tuned.threads,
+        accumulate=contraction.accumulate,
+        release_gil=contraction.flops > LONG_FLOPS,
+    )
+    return kernel
