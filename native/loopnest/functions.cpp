@@ -63,8 +63,9 @@ class Emitter {
     unit_.mul(value, value, unit_.reg(x));
     const int power = shifted;
     power_of_two(power);
-    unit_.add(x, power, unit_.constant(-1));
-    unit_.fma231(x, value, unit_.reg(power));
+    load(x, 1);
+    unit_.sub(x, x, unit_.reg(power));
+    unit_.fmsub231(x, value, unit_.reg(power));  // subtracting 1 - 2^n, not adding 2^n - 1, keeps the sign of zero
     const int below = t_[0];
     unit_.add(below, x, unit_.constant(2));
     unit_.div(x, x, unit_.reg(below));

@@ -97,6 +97,7 @@ void VectorUnit::max(int dst, int a, const Operand& b) { STROP_BY_TYPE(vmaxp, re
 void VectorUnit::fma231(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfmadd231p, reg(dst), reg(a), b); }
 void VectorUnit::fma213(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfmadd213p, reg(dst), reg(a), b); }
 void VectorUnit::fnma231(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfnmadd231p, reg(dst), reg(a), b); }
+void VectorUnit::fmsub231(int dst, int a, const Operand& b) { STROP_BY_TYPE(vfmsub231p, reg(dst), reg(a), b); }
 
 void VectorUnit::bits_and(int dst, int a, const Operand& b) {
   wide() ? code_.vpandd(reg(dst), reg(a), b) : code_.vandps(reg(dst), reg(a), b);

@@ -46,6 +46,7 @@ class VectorUnit {
   void fma231(int dst, int a, const Xbyak::Operand& b);   // dst = a * b + dst
   void fma213(int dst, int a, const Xbyak::Operand& b);   // dst = a * dst + b
   void fnma231(int dst, int a, const Xbyak::Operand& b);  // dst = -(a * b) + dst
+  void fmsub231(int dst, int a, const Xbyak::Operand& b);  // dst = a * b - dst
 
   // The bits of elements, and elements read as integers of their width.
   void bits_and(int dst, int a, const Xbyak::Operand& b);

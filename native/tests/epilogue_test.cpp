@@ -160,6 +160,7 @@ void compare(const Function& function, Isa isa) {
       check(std::isnan(y[i]), name + ": NaN lost");
       continue;
     }
+    if (x[i] == 0 && function.op == Op::tanh) check(std::signbit(y[i]) == std::signbit(x[i]), name + ": sign of zero");
     const T rounded = static_cast<T>(exact);
     if (std::isinf(rounded) || std::isinf(y[i])) {
       // Whether the largest finite number or infinity comes out may hang on the last bit.
