@@ -104,7 +104,10 @@ def table(scalar: str) -> str:
     degree, degrees, end, middle = FITS[scalar]
     expm1, expm1_error = fit_expm1(degree)
     p, q, tail_error = fit_tail(degrees, end, middle)
+    # Rounded down, so that the low part isn't negative: x - 0 * log(2) then keeps the sign of a zero x.
     log2_high = rounded(mp.log(2), scalar)
+    if log2_high > mp.log(2):
+        log2_high = rounded(mp.log(2) * (1 - mpf(2) ** -24), scalar)
     log2_low = rounded(mp.log(2) - log2_high, scalar)
     lines = [
         f"// expm1: relative error {mp.nstr(expm1_error, 2)}; tail: {mp.nstr(tail_error, 2)}.",

@@ -14,8 +14,8 @@ struct FunctionTable {
 
 // expm1: relative error 2.4e-8; tail: 7.4e-9.
 inline const FunctionTable k_f32 = {
-    .log2_high = 0x1.62e4300000000p-1,
-    .log2_low = -0x1.05c6100000000p-29,
+    .log2_high = 0x1.62e42e0000000p-1,
+    .log2_low = 0x1.efa39e0000000p-25,
     .expm1 = {0x1.0000000000000p-1, 0x1.5554dc0000000p-3, 0x1.5555180000000p-5, 0x1.120be20000000p-7, 0x1.6d117c0000000p-10},
     .tail_above = {0x1.0000000000000p-1, 0x1.c018900000000p-2, 0x1.761bce0000000p-3, 0x1.4b33080000000p-5, 0x1.0b8a9c0000000p-8},
     .tail_below = {0x1.0000000000000p+0, 0x1.ac4e780000000p+0, 0x1.3343ea0000000p+0, 0x1.df33040000000p-2, 0x1.9f1f980000000p-4, 0x1.4f4f3e0000000p-7},

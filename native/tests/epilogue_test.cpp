@@ -24,8 +24,7 @@ namespace {
 int failures = 0;
 
 void check(bool good, const std::string& what) {
-  if (good) return;
-  ++failures;
+  if (good || ++failures > 20) return;
   std::printf("FAILED: %s\n", what.c_str());
 }
 
