@@ -166,6 +166,8 @@ def test_epilogue_operands() -> None:
 
 @pytest.mark.parametrize("wrap", [lambda a: a, Foreign, lambda a: OnlyArray(a, copies=False)])
 def test_output_is_written_through(wrap: Any) -> None:
+    if wrap is Foreign and np.lib.NumpyVersion(np.__version__) < "2.1.0":
+        pytest.skip("this NumPy reads DLPack without __array__ as read-only")
     array = single(2, 4)
     adopt_output(MATMUL, wrap(array), [])[:] = 7
     assert (array == 7).all()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from strop.values.contraction import SEMIRINGS, Contraction
+from strop.values.contraction import Contraction
 from strop.values.subscripts import Subscript
 
 if TYPE_CHECKING:
@@ -41,18 +41,19 @@ def reduced(contraction: Contraction, arrays: Sequence[Array], *, magnitudes: bo
     import numpy as np
 
     plus, times = contraction.semiring.split(",")
-    operands = [_operand(np.asarray(array, np.float64), subscript, contraction) for array, subscript in
-                zip(arrays, contraction.operands, strict=True)]  # fmt: skip
+    values = [np.asarray(array, np.float64) for array in arrays]
     if magnitudes:
         plus = "+" if plus == "+" else "max"
-        if times == "*" or len(operands) == 1:
-            operands = [_Operand(abs(operand.array), operand.axes) for operand in operands]
+        if times == "*" or len(values) == 1:
+            values = [abs(array) for array in values]
+    # Windows repeat values: whatever is done to all of them is done before they are spread out.
+    finite = all(np.isfinite(array).all() for array in values)
+    operands = [_operand(*pair, contraction) for pair in zip(values, contraction.operands, strict=True)]
+    empty = 0.0 if magnitudes else contraction.identity
+    table = _Table(plus=plus, times=times, empty=empty, absolute=magnitudes)
+    work = _products if plus == "+" and finite else table
     with np.errstate(all="ignore"):
-        if plus == "+" and all(np.isfinite(operand.array).all() for operand in operands):
-            return _split(_products, operands, contraction.output, dict(contraction.sizes), plus)
-        empty = 0.0 if magnitudes else SEMIRINGS[contraction.semiring]
-        table = _Table(plus=plus, times=times, empty=empty, absolute=magnitudes)
-        return _split(table, operands, contraction.output, dict(contraction.sizes), plus)
+        return _split(work, operands, contraction.output, dict(contraction.sizes), plus)
 
 
 def _operand(array: Array, subscript: Subscript, contraction: Contraction) -> _Operand:
