@@ -1,8 +1,8 @@
 """Messages between strop and its measuring worker: marshalled values, each with its length before it.
 
-Marshal in both directions. It is built in: the worker would start 8 ms later with ``json``, later still with ``pickle``.
-It keeps tuples and floats as they are. It never runs code, whatever bytes a process whose memory was overwritten may
-send. And both ends are the same interpreter, so its format cannot differ.
+Marshal in both directions. It is built in: the worker would start 8 ms later with ``json``, later still with
+``pickle``. It keeps tuples and floats as they are. It never runs code, whatever bytes a process whose memory was
+overwritten may send. And both ends are the same interpreter, so its format cannot differ.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
     monkeypatch.setenv("STROP_WORKER_HOOK", "strop.testing.faults")   # the worker then asks this module
     service.evaluate([("a", fault("crash")), ("b", spec), ("c", fault("hang-timed", spec))])
 
+A service whose problem is ``("fault",)`` needs no code generator at all, as long as its candidates are faults.
+
 For whole commands, where specs come from a search: ``STROP_FAULTS=crash:0.1,hang:0.02`` makes a tenth of all specs
 crash and a fiftieth hang, the same ones each time.
 """
@@ -56,7 +58,7 @@ class _Kernel:
         self.kind, self.real = kind, real
 
     def samples(self, rounds: int) -> list[float]:
-        script = [float(sample) for sample in self.kind.partition(":")[2].split(",") if sample] or [1e-6]
+        script = [float(sample) for sample in self.kind.partition(":")[2].split(",") if sample] or [1e-4]
         return [script[i % len(script)] for i in range(rounds)]
 
 
@@ -64,7 +66,10 @@ class _Native:
     def __init__(self, native: Any, shares: Sequence[tuple[str, float]]) -> None:
         self.native, self.shares = native, shares
         self.SpecError = getattr(native, "SpecError", ValueError)
-        self.version, self.peak_probe = native.version, native.peak_probe
+        self.version = native.version
+
+    def peak_probe(self, isa: str, dtype: str, seconds: float) -> float:
+        return 0.0 if dtype == MARK else float(self.native.peak_probe(isa, dtype, seconds))
 
     def Evaluator(self, *arguments: Any) -> _Evaluator:
         return _Evaluator(self.native.Evaluator(*arguments) if arguments[0] != MARK else None)
