@@ -284,3 +284,14 @@ def test_an_infinite_input_stays_certain_through_an_epilogue() -> None:
     assert expected.mismatch(np.array([np.nan, 0.0, np.nan], np.float32)) is not None
     assert expected.mismatch(np.array([np.inf, 1.0, np.nan], np.float32)) is not None
     assert expected.mismatch(np.array([np.inf, 0.0, 0.0], np.float32)) is not None
+
+
+def test_infinite_terms_leave_the_others_certain() -> None:
+    """Shortest paths: an edge that isn't there is infinite."""
+    c = Contraction.parse("ik,kj->ij", i=2, k=3, j=2, semiring="min,+", accumulate=True)
+    a = np.array([[1, np.inf, 2], [np.inf, np.inf, np.inf]], np.float32)
+    b = np.array([[1, 5], [np.inf, 2], [3, np.inf]], np.float32)
+    expected = expect(c, [a, b], np.full((2, 2), np.inf))
+    assert expected.mismatch(np.array([[2, 6], [np.inf, np.inf]], np.float32)) is None
+    assert expected.mismatch(np.array([[2.01, 6], [np.inf, np.inf]], np.float32)) is not None
+    assert expected.mismatch(np.array([[2, 6], [9, np.inf]], np.float32)) is not None

@@ -43,7 +43,7 @@ def tolerance(
     With eps the type's and n the number of terms (an accumulating contraction has one more):
 
     - ``+``: eps (4 + sqrt(n)) times the sum of the terms' absolute values, whatever order they are added in.
-    - ``max``, ``min``: eps (4 + sqrt(n)) times the largest absolute value of a term.
+    - ``max``, ``min``: eps (4 + sqrt(n)) times the largest absolute value of a finite term.
     - One operand and nothing to add, or a maximum or minimum of one operand: 0, values are only moved.
     - An epilogue carries that error on, see :mod:`strop.loops.rounding`.
 
@@ -145,6 +145,7 @@ def _allowed(contraction: Contraction, operands: Sequence[Array], c0: Array | No
     if accumulates:
         terms += 1
         magnitude = np.abs(np.asarray(c0, np.float64))
+        magnitude = np.where(np.isfinite(magnitude), magnitude, 0.0)
         scale = scale + magnitude if adds else np.maximum(scale, magnitude)
     if terms == 0:
         return np.zeros(contraction.output_shape)

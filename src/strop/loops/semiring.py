@@ -36,7 +36,8 @@ class _Operand:
 def reduced(contraction: Contraction, arrays: Sequence[Array], *, magnitudes: bool = False) -> Array:
     """The contraction's reduction in float64, before accumulating and the epilogue; shape: the output's.
 
-    With ``magnitudes`` the sum (for ``+``) or the maximum (for ``max`` and ``min``) of the products' absolute values.
+    With ``magnitudes`` the sum (for ``+``) or the maximum (for ``max`` and ``min``) of the finite products' absolute
+    values instead.
     """
     import numpy as np
 
@@ -153,7 +154,9 @@ class _Table:
         table = spread[0]
         if len(spread) == 2:
             table = spread[0] * spread[1] if self.times == "*" else spread[0] + spread[1]
-        table = np.broadcast_to(abs(table) if self.absolute else table, [sizes[axis] for axis in order])
+        if self.absolute:
+            table = np.where(np.isfinite(table), abs(table), 0.0)  # an infinite term is exact
+        table = np.broadcast_to(table, [sizes[axis] for axis in order])
         inner = tuple(range(len(output), len(order)))
         result: Array = _reductions()[self.plus].reduce(table, axis=inner, initial=self.empty) if inner else table
         return result
