@@ -258,7 +258,6 @@ def service_for(question: Question) -> Service:
     return Service(
         evaluator,
         isa=problem.isa,
-        dtype=contraction.dtype,
         threads=problem.threads,
         flops=float(contraction.flops),
         estimate_s=slowest,
