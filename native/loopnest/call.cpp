@@ -60,19 +60,23 @@ struct CallObject {
 PyObject* g_out = nullptr;          // interned "out"
 PyObject* g_call_slowly = nullptr;  // interned "_call_slowly"
 
-inline bool matches(const Expected& expected, const Binding& binding, PyObject* object) {
+inline bool same_form(const Expected& expected, const Binding& binding, PyObject* object) {
   if (Py_TYPE(object) != &PyArray_Type) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   const PyArray_Descr* type = PyArray_DESCR(array);
   if (type != binding.type && (type->type_num != binding.type->type_num || !PyArray_ISNBO(type->byteorder)))
     return false;
   if (PyArray_NDIM(array) != expected.dimensions) return false;
-  if (reinterpret_cast<npy_uintp>(PyArray_DATA(array)) & binding.alignment) return false;
   const npy_intp* shape = PyArray_DIMS(array);
   const npy_intp* strides = PyArray_STRIDES(array);
   for (int d = 0; d < expected.dimensions; ++d)
     if (shape[d] != expected.shape[d] || (strides[d] != expected.strides[d] && shape[d] != 1)) return false;
   return true;
+}
+
+inline bool matches(const Expected& expected, const Binding& binding, PyObject* object) {
+  return same_form(expected, binding, object) &&
+         (reinterpret_cast<npy_uintp>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(object))) & binding.alignment) == 0;
 }
 
 inline bool overlap(const Expected& a, const char* a_data, const Expected& b, const char* b_data) {
@@ -269,6 +273,37 @@ PyObject* call_bind(PyObject* self, PyObject* args, PyObject* keywords) {
   Py_RETURN_NONE;
 }
 
+// What is left to a caller that has checked overlap and writability more exactly than a range can: the run itself.
+PyObject* call_run(PyObject* self, PyObject* args) {
+  PyObject *reads, *out;
+  if (!PyArg_ParseTuple(args, "O!O:_run_checked", &PyTuple_Type, &reads, &out)) return nullptr;
+  const std::shared_ptr<const Binding> binding = reinterpret_cast<CallObject*>(self)->binding;
+  bool right = binding && static_cast<size_t>(PyTuple_GET_SIZE(reads)) == binding->read.size() &&
+               same_form(binding->output, *binding, out);
+  const char* data[kMostOperands] = {};
+  for (size_t i = 0; right && i < binding->read.size(); ++i) {
+    PyObject* const array = PyTuple_GET_ITEM(reads, static_cast<Py_ssize_t>(i));
+    right = same_form(binding->read[i], *binding, array);
+    if (right) data[i] = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(array));
+  }
+  if (!right) {
+    PyErr_SetString(PyExc_TypeError, "the arrays aren't of the form this call was bound to");
+    return nullptr;
+  }
+  const Arguments arguments{PyArray_BYTES(reinterpret_cast<PyArrayObject*>(out)),
+                            {data[0], binding->inputs > 1 ? data[1] : nullptr},
+                            reinterpret_cast<const void* const*>(data + binding->inputs),
+                            nullptr,
+                            0,
+                            0};
+  bool done;
+  Py_BEGIN_ALLOW_THREADS;
+  done = execute(*binding, arguments);
+  Py_END_ALLOW_THREADS;
+  if (!done) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
 PyObject* call_refuse(PyObject*, PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError, "the arguments aren't the arrays this call was bound to");
   return nullptr;
@@ -295,6 +330,9 @@ PyMethodDef kMethods[] = {
      "_bind(kernel, *, inputs, output, extras, dtype, threads=1, accumulate=False, release_gil=False)\n\n"
      "Make this object run `kernel` on NumPy arrays of exactly these forms: inputs=[(shape, byte strides)],\n"
      "output=(shape, byte strides), extras=[(name, shape, byte strides)], dtype \"float32\" or \"float64\"."},
+    {"_run_checked", reinterpret_cast<PyCFunction>(call_run), METH_VARARGS,
+     "_run_checked(reads, out): run on arrays of the bound forms, inputs then operands of the epilogue, that the caller\n"
+     "has checked; `out` must be writable and share no element with them."},
     {"_call_slowly", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_refuse)),
      METH_VARARGS | METH_KEYWORDS, "What a call with any other arguments does; a subclass overrides it."},
     {nullptr, nullptr, 0, nullptr}};

@@ -146,9 +146,7 @@ def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, wa
     return results.with_warnings(tuned, warnings, handle.warning)
 
 
-def explore(
-    progress: Progress, search: Search, service: Service, handle: RunHandle, observer: Observer | None
-) -> None:
+def explore(progress: Progress, search: Search, service: Service, handle: RunHandle, observer: Observer | None) -> None:
     """Ask, measure, tell and journal, batch by batch, within the budget."""
     budget = progress.question.budget
     seconds = math.inf if budget.seconds is None else budget.seconds * (1 - FINAL_SHARE)

@@ -178,25 +178,31 @@ class Tuned(_native.Call):  # type: ignore[misc, name-defined, unused-ignore]
             result = _new_output(contraction)
         else:
             result = adopt_output(contraction, out, [*arrays, *extras], names)
-        self._run(arrays, result, dict(zip((name for name, _ in contraction.epilogue_operands), extras, strict=True)))
+        self._run(arrays, result, extras)
         return out if out is not None else to_library_of(operands[0], result)
 
-    def _run(self, arrays: list[Any], result: Any, extras: dict[str, Any]) -> None:
+    def _run(self, arrays: list[Any], result: Any, extras: list[Any]) -> None:
         contraction = self.contraction
         if 0 in contraction.output_shape:
             return
         if not contraction.points:  # nothing to reduce: every element is the semiring's identity
             from strop.loops.reference import reference
 
-            result[...] = reference(contraction, arrays, result if contraction.accumulate else None, extras)
+            named = dict(zip((name for name, _ in contraction.epilogue_operands), extras, strict=True))
+            result[...] = reference(contraction, arrays, result if contraction.accumulate else None, named)
             return
-        layout = layout_of(contraction, arrays, out=result, epilogue=list(extras.values()))
+        layout = layout_of(contraction, arrays, out=result, epilogue=extras)
         key = (layout.operands, layout.output, layout.epilogue)
         if key not in self._others:
             call = _native.Call()
             _bind(call, self, layout)
             self._others[key] = call
-        self._others[key](*arrays, out=result, **extras)
+        # A window may be longer than what is read of it.
+        windows = [
+            array if array.shape == shape else array[tuple(map(slice, shape))]
+            for array, shape in zip(arrays, contraction.operand_shapes, strict=True)
+        ]
+        self._others[key]._run_checked((*windows, *extras), result)
 
 
 _native.enable_vectorcall(Tuned)
