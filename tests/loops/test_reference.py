@@ -295,3 +295,10 @@ def test_infinite_terms_leave_the_others_certain() -> None:
     assert expected.mismatch(np.array([[2, 6], [np.inf, np.inf]], np.float32)) is None
     assert expected.mismatch(np.array([[2.01, 6], [np.inf, np.inf]], np.float32)) is not None
     assert expected.mismatch(np.array([[2, 6], [9, np.inf]], np.float32)) is not None
+
+
+def test_a_constant_beyond_the_range_is_infinite() -> None:
+    c = Contraction.parse("m->m", m=1, epilogue="1e300 - x * 1e300")
+    assert expect(c, [np.array([1.0], np.float32)]).mismatch(np.array([np.nan], np.float32)) is None
+    wide = Contraction.parse("m->m", m=1, dtype="float64", epilogue="1e300 - x * 1e300")
+    assert expect(wide, [np.array([1.0])]).mismatch(np.array([np.nan])) is not None

@@ -43,7 +43,8 @@ def carried(
             case X():
                 return x, error
             case Number(number):
-                return np.asarray(number), np.asarray(eps * abs(number))
+                beyond = number > largest
+                return np.asarray(np.inf if beyond else number), np.asarray(0.0 if beyond else eps * number)
             case Operand(name, axes):
                 return spread(operands[name], axes, output_axes), np.asarray(0.0)
             case Apply(op, arguments):
