@@ -76,4 +76,4 @@ def test_the_quick_passes_look_first_and_then_narrow() -> None:
     look, *more = protocol.QUICK
     assert (look.rounds, look.sample_s) == (1, 0.0)
     assert [each.within for each in more] == sorted((each.within for each in more), reverse=True)
-    assert protocol.Pass(2, 1e-4, within=3, spread=0.1).plain() == (2, 1e-4, 3, 0.1)
+    assert protocol.Pass(2, 1e-4, within=3, spread=0.1).plain() == (2, 1e-4, 3, 0.1, float("inf"))

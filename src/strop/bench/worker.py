@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    Pass = tuple[int, float, float, float, float]  # strop.bench.protocol.Pass.plain()
+
+HOPELESS, HOPELESS_S = 10.0, 0.02  # slower than another by this factor, and not for what the comparing takes
+
 HOOK = "STROP_WORKER_HOOK"
 """A variable that names a module whose ``wrap(native)`` replaces the native module: how tests inject faults."""
 
@@ -69,16 +73,16 @@ class Worker:
             self.reference = kernel if right else None
         self.report(("prepared",))
 
-    def evaluate(self, jobs: Sequence[tuple[int, Any]], passes: Sequence[tuple[int, float, float, float]]) -> None:
+    def evaluate(self, jobs: Sequence[tuple[int, Any]], passes: Sequence[Pass]) -> None:
         """Check a batch one by one, then time those that are right, interleaved."""
-        kernels = {job: kernel for job, spec in jobs if (kernel := self._checked(job, spec)) is not None}
-        if kernels:
-            self._measure(kernels, passes)
+        checked = {job: right for job, spec in jobs if (right := self._checked(job, spec)) is not None}
+        if checked:
+            self._measure(checked, passes)
         self.report(("done",))
 
     def keep(self, jobs: Sequence[tuple[int, Any]]) -> None:
         """Check the jobs and hold those that are right for ``time``."""
-        self.kept = {job: kernel for job, spec in jobs if (kernel := self._checked(job, spec)) is not None}
+        self.kept = {job: right[0] for job, spec in jobs if (right := self._checked(job, spec)) is not None}
         self.report(("done",))
 
     def time(self, jobs: Sequence[int], rounds: int, sample_s: float) -> None:
@@ -90,8 +94,8 @@ class Worker:
         self.report(("peak", self.native.peak_probe(isa, dtype, seconds)))
 
     def _checked(self, job: int, spec: Sequence[Any]) -> Any:
-        """The compiled kernel, or ``None`` with the failure reported."""
-        started = perf_counter()
+        """The compiled kernel and how long its check took, or ``None`` with the failure reported."""
+        began = perf_counter()
         try:
             kernel = self.native.compile(*spec)
         except self.illegal as error:
@@ -101,6 +105,7 @@ class Worker:
         except Exception as error:
             return self.report(("failed", job, "compile_error", f"{type(error).__name__}: {error}"))
         self.report(("running", job))
+        compiled = perf_counter()
         try:
             right, worst, detail, inputs_unchanged, fences_whole = self.evaluator.check(kernel, self.threads)
         except MemoryError:
@@ -111,26 +116,32 @@ class Worker:
             return self.report(("failed", job, "wrong_result", f"it wrote outside its result. {detail}".rstrip()))
         if not right:
             return self.report(("failed", job, "wrong_result", f"{worst:.3g} times the allowed error: {detail}"))
-        self.report(("checked", job, perf_counter() - started))
-        return kernel
+        ended = perf_counter()
+        self.report(("checked", job, ended - began))
+        return kernel, ended - compiled
 
-    def _measure(self, kernels: dict[int, Any], passes: Sequence[tuple[int, float, float, float]]) -> None:
-        """Time the kernels in passes of (rounds, seconds of a sample, within, spread).
+    def _measure(self, checked: dict[int, tuple[Any, float]], passes: Sequence[Pass]) -> None:
+        """Time kernels in passes (:class:`strop.bench.protocol.Pass`) for as long as they are worth it.
 
-        A kernel takes part in a pass while its best is within so many times the fastest known, and the spread of its
-        samples is above. The first pass is a look: its samples stand only where no other follows.
+        The first pass is a look: its samples stand only where no other follows. A kernel whose check alone, a slow one,
+        took many times as long as another's gets none: that time is its sample.
         """
-        samples: dict[int, list[float]] = {job: [] for job in kernels}
+        fastest_s = min(self.incumbent, *(seconds for _, seconds in checked.values()))
+        hopeless_s = max(HOPELESS_S, HOPELESS * fastest_s)
+        kernels = {job: kernel for job, (kernel, _) in checked.items()}
+        samples = {job: [seconds] if seconds > hopeless_s else [] for job, (_, seconds) in checked.items()}
         reference: list[float] = []
-        for number, (rounds, sample_s, within, spread) in enumerate(passes):
-            limit = within * self.incumbent
+        for number, (rounds, sample_s, within, spread, most_s) in enumerate(passes):
+            limit = within * self.incumbent if number else 0.0
             jobs = [job for job, had in samples.items() if not had or (had[0] <= limit and _spread(had) >= spread)]
             if not jobs:
                 break
             with_reference = number > 0 and self.reference is not None
             timed = [kernels[job] for job in jobs]
-            expected = rounds * sum(max(sample_s, samples[job][0] if samples[job] else 0) for job in jobs)
-            self.report(("timing", expected))
+            # a warm-up and two calls at least, the first time one more
+            round_s = sum(max(sample_s, 4 * (samples[job] or [checked[job][1]])[0]) for job in jobs)
+            rounds = max(1, int(min(rounds, most_s * len(jobs) / round_s)))
+            self.report(("timing", rounds * round_s))
             rows = self._rounds([self.reference, *timed] if with_reference else timed, rounds, sample_s)
             if with_reference:
                 reference += rows.pop(0)
