@@ -24,9 +24,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "store": VALUES,
     "report": VALUES,
     "loops": {*VALUES, "bench", "store", "report"},
+    "doctor": {*VALUES, "bench", "store"},
     "testing": {*VALUES, "bench", "store", "report", "loops"},
     "__init__": {*VALUES, "bench", "store", "report", "loops"},
-    "cli": {*VALUES, "bench", "store", "report", "loops", "__init__"},
+    "cli": {*VALUES, "bench", "store", "report", "loops", "doctor", "__init__"},
     "__main__": {"cli"},
 }
 

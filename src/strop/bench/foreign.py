@@ -111,10 +111,12 @@ def run_foreign(
             readable=readable,
             environment={"HOME": scratch, "TMPDIR": f"{scratch}/tmp", **(environment or {}), MARK: mark},
         )
+        fenced = False
         try:
             end = supervise(start(program, stdin=bool(stdin)), stdin=stdin, limits=limits, scratch=scratch)
+            fenced = "seccomp" in end.layers
         finally:
-            if "seccomp" not in layers:
+            if not fenced:
                 sweep(f"{MARK}={mark}")
         if sandbox == "required" and end.missing:
             layer, reason = next(iter(end.missing.items()))

@@ -57,7 +57,7 @@ def become(user: int, *, read_everything: bool) -> None:
     """Turn from root into ``user``, for good and with no group.
 
     ``read_everything`` keeps one capability, the passing of read permissions: root's own Python may lie under /root.
-    Only for where Landlock says what may be read and the filter refuses files by handle.
+    What may be read is then Landlock's matter; without Landlock it is still far less than root may do.
     """
     if read_everything:
         prctl(PR_SET_KEEPCAPS, 1)

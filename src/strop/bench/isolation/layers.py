@@ -56,18 +56,20 @@ class Sandbox:
                 return choices[0], self.missing.get(choices[0], "its probe failed")
         return None
 
-    def to_json(self) -> dict[str, object]:
-        """One row a layer, in the order of ``PURPOSES``."""
-        rows = [
-            {
-                "layer": layer,
-                "on": layer in self.layers,
-                "purpose": purpose,
-                "note": self.missing.get(layer) or self.notes.get(layer),
-            }
+    def rows(self) -> list[tuple[str, bool, str, str | None]]:
+        """Each layer in the order of ``PURPOSES``: its name, whether it is on, its purpose, and a note."""
+        return [
+            (layer, layer in self.layers, purpose, self.missing.get(layer) or self.notes.get(layer))
             for layer, purpose in PURPOSES.items()
         ]
-        return {"layers": rows, "enough_for_required": self.lacks() is None}
+
+    def to_json(self) -> dict[str, object]:
+        """One row a layer, and whether "required" would be satisfied."""
+        names = ("layer", "on", "purpose", "note")
+        return {
+            "layers": [dict(zip(names, row, strict=True)) for row in self.rows()],
+            "enough_for_required": self.lacks() is None,
+        }
 
 
 def choose(sandbox: str) -> tuple[str, ...]:
