@@ -2,10 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "loopnest/arena.hpp"
 #include "loopnest/call.hpp"
+#include "loopnest/evaluator.hpp"
 #include "loopnest/isa.hpp"
 #include "loopnest/kernel.hpp"
 #include "loopnest/peak.hpp"
@@ -66,6 +68,65 @@ void bind_kernel(nb::module_& m) {
         "(name,), in postfix order. Raises SpecError where this nest cannot be compiled.");
 }
 
+std::unique_ptr<strop::Evaluator> make_evaluator(nb::handle dtype, nb::handle reduce, nb::handle combine,
+                                                 bool accumulate, nb::handle sizes, nb::handle output_axis,
+                                                 nb::handle inputs, nb::handle output, nb::handle extras,
+                                                 nb::handle epilogue, const std::vector<int>& alignments,
+                                                 uint64_t seed, const std::string& guard) {
+  strop::Spec problem = strop::read_problem(dtype, reduce, combine, accumulate, sizes, output_axis, inputs, output,
+                                            extras, epilogue);
+  if (alignments.size() != problem.inputs.size() + 1 + problem.extras.size())
+    throw nb::value_error("alignments has a class for each input, the output and each epilogue operand");
+  if (!guard.empty() && guard != "after" && guard != "before")
+    throw nb::value_error("guard is empty, \"after\" or \"before\"");
+  const strop::Guard pages = guard.empty()      ? strop::Guard::none
+                             : guard == "after" ? strop::Guard::after
+                                                : strop::Guard::before;
+  nb::gil_scoped_release release;
+  return std::make_unique<strop::Evaluator>(std::move(problem), alignments, seed, pages);
+}
+
+nb::tuple check(strop::Evaluator& evaluator, const strop::Kernel& kernel, int threads) {
+  strop::Check check;
+  {
+    nb::gil_scoped_release release;
+    check = evaluator.check(kernel, threads);
+  }
+  return nb::make_tuple(check.right, check.worst, check.detail, check.inputs_unchanged, check.fences_whole);
+}
+
+std::vector<std::vector<double>> time(strop::Evaluator& evaluator, const std::vector<strop::Kernel*>& kernels,
+                                      int rounds, double sample_seconds, int threads, bool rotate) {
+  nb::gil_scoped_release release;
+  return evaluator.time({kernels.begin(), kernels.end()}, rounds, sample_seconds, threads, rotate);
+}
+
+nb::bytes memory(strop::Evaluator& evaluator, size_t which) {
+  const strop::TensorBuffer& tensor = evaluator.tensor(which);
+  return nb::bytes(tensor.lowest(), tensor.span());
+}
+
+void bind_evaluator(nb::module_& m) {
+  nb::class_<strop::Evaluator>(m, "Evaluator", "Checks and times kernels of one problem on memory of its own.")
+      .def(nb::new_(&make_evaluator), "dtype"_a, "reduce"_a, "combine"_a, "accumulate"_a, "sizes"_a, "output_axis"_a,
+           "inputs"_a, "output"_a, "extras"_a, "epilogue"_a, "alignments"_a, "seed"_a = 0, "guard"_a = "",
+           "The problem as for `compile`. `alignments`: for each input, the output and each epilogue operand 64, 32,\n"
+           "16 or the element's size. Inputs are uniform in [-1, 1) by `seed`. With guard=\"after\" or \"before\" pages\n"
+           "that fault on any access touch that end of each operand, and `alignments` is not followed.")
+      .def("check", &check, "kernel"_a, "threads"_a = 1,
+           "(right, worst, detail, inputs_unchanged, fences_whole): `worst` is the largest error over the one allowed.")
+      .def("time", &time, "kernels"_a, "rounds"_a, "sample_seconds"_a, "threads"_a = 1, "rotate"_a = true,
+           "Seconds per call, a list of `rounds` samples for each kernel, taken interleaved.")
+      .def("memory", &memory, "which"_a, "The bytes of an operand, in the order of `alignments`, lowest address first.")
+      .def("address", [](strop::Evaluator& e, size_t which) {
+        return reinterpret_cast<uintptr_t>(e.tensor(which).zero());
+      }, "which"_a, "Where the element at index zero of an operand stands.")
+      .def_prop_ro("complete", [](const strop::Evaluator& e) { return e.reference().complete; },
+                   "Whether all output values are compared; False: a sample, corners included.")
+      .def_prop_ro("compared", [](const strop::Evaluator& e) { return e.reference().value.size(); },
+                   "How many output values are compared.");
+}
+
 void bind_machine(nb::module_& m) {
   m.def("supported_isas", [] {
     nb::list names;
@@ -96,5 +157,6 @@ NB_MODULE(_native, m) {
         "Changes when the same nest compiles to other code; part of the key of stored results.");
   bind_machine(m);
   bind_kernel(m);
+  bind_evaluator(m);
   if (!strop::add_call_type(m.ptr())) nb::raise_python_error();
 }

@@ -69,14 +69,18 @@ class Walk {
         extent_(spec.sizes),
         start_(spec.sizes.size(), 0),
         operands_(spec.extras.size()) {
-    std::vector<char> steered(spec.loops.size(), 0);
-    for (const Loop& loop : spec.loops) {
-      step_.push_back(loop.step);
-      if (loop.partner >= 0) steered[loop.partner] = 1;
+    const size_t loops = spec.loops.size();
+    std::vector<char> steered(loops, 0);
+    partner_.assign(loops, -1);
+    for (size_t l = 0; l < loops; ++l) {
+      step_.push_back(spec.loops[l].step);
+      for (size_t inner = l + 1; inner < loops && partner_[l] < 0; ++inner)
+        if (spec.loops[inner].axis == spec.loops[l].partner) partner_[l] = static_cast<int>(inner);
+      if (partner_[l] >= 0) steered[partner_[l]] = 1;
     }
     for (size_t axis = 0; axis < spec.sizes.size(); ++axis) {
       bool ended = false;  // by a loop of step 1; else what is left of the axis runs innermost
-      for (size_t l = 0; l < spec.loops.size(); ++l) {
+      for (size_t l = 0; l < loops; ++l) {
         const Loop& loop = spec.loops[l];
         if (loop.axis == static_cast<int>(axis) && loop.step == 1 && loop.pieces.empty() && !steered[l]) ended = true;
       }
@@ -143,17 +147,17 @@ class Walk {
     int64_t& start = start_[loop.axis];
     const int64_t outer_extent = extent, outer_start = start;
     const Iterations iterations(loop, extent, step_[depth]);
-    const bool steers = iterations.pieced() && loop.partner >= 0;
-    const int64_t partner_step = steers ? step_[loop.partner] : 0;
+    const int partner = iterations.pieced() ? partner_[depth] : -1;
+    const int64_t partner_step = partner >= 0 ? step_[partner] : 0;
     for (int64_t i = 0; i < iterations.count(); ++i) {
       extent = iterations.size(i, start - outer_start);
       if (!loop.parallel || (i >= arguments_.begin && i < arguments_.end)) {
-        if (steers) step_[loop.partner] = loop.partner_steps[i];
+        if (partner >= 0) step_[partner] = loop.partner_steps[i];
         visit(depth + 1, leaf, outputs_only);
       }
       start += extent;
     }
-    if (steers) step_[loop.partner] = partner_step;
+    if (partner >= 0) step_[partner] = partner_step;
     extent = outer_extent;
     start = outer_start;
   }
@@ -202,6 +206,7 @@ class Walk {
   const Spec& spec_;
   const Arguments& arguments_;
   std::vector<int64_t> extent_, start_, step_;
+  std::vector<int> partner_;  // the loop that each loop's pieces steer, or -1
   std::vector<int> remaining_;
   std::vector<double> operands_;
 };

@@ -206,8 +206,12 @@ void read_loops(Spec& spec, nb::handle loops) {
   const Items items(loops.ptr());
   for (Py_ssize_t i = 0; i < items.size(); ++i)
     spec.loops.push_back(loop(items[i], static_cast<int>(spec.sizes.size())));
-  for (const Loop& read : spec.loops)
-    if (read.partner >= static_cast<int>(spec.loops.size())) raise(PyExc_ValueError, "a loop's partner isn't there");
+  for (size_t outer = 0; outer < spec.loops.size(); ++outer) {
+    bool there = spec.loops[outer].partner < 0;
+    for (size_t inner = outer + 1; inner < spec.loops.size(); ++inner)
+      there = there || spec.loops[inner].axis == spec.loops[outer].partner;
+    if (!there) raise(PyExc_ValueError, "a loop's partner is the axis of a loop inside it");
+  }
 }
 
 }  // namespace strop
