@@ -1,5 +1,5 @@
 // Turns a nest into machine code, literally: loops.cpp emits the loops around the register tile, tile.cpp the tile and
-// the reduction loops that it lives across, operands.cpp single accesses, pack.cpp the copies to scratch.
+// the reduction loops that it lives across, terms.cpp its multiply-adds, operands.cpp single accesses, pack.cpp the copies to scratch.
 #pragma once
 
 #include <cstdint>
@@ -96,12 +96,6 @@ class NestEmitter {
   void emit_initial();
   void emit_reduction(int position);
   void emit_terms(int position);
-  void collect_terms(int position);
-  void flush_terms();
-  void emit_term(const Term& term, int a, const Xbyak::Operand* b, int b_register);
-  void reduce_into(int accumulator, int value);
-  void reduce_sets();
-  void reduce_lanes();
   void emit_results();
   void emit_stores();
   void emit_epilogue_and_stores();
@@ -113,6 +107,14 @@ class NestEmitter {
   bool vector_is_reduction() const { return !spec_.is_output(vector_axis_); }
   void branch_unless(const std::vector<When>& conditions, Xbyak::Label& otherwise);
   static When::Kind combined(const std::vector<When>& conditions);
+
+  // ---- terms.cpp
+  void collect_terms(int position);
+  void flush_terms();
+  void emit_term(const Term& term, int a, const Xbyak::Operand* memory, int b_register);
+  void reduce_into(int accumulator, int value);
+  void reduce_sets();
+  void reduce_lanes();
 
   // ---- operands.cpp
   Xbyak::Reg64 pointer(int tensor) const;
