@@ -130,7 +130,7 @@ class Database:
     def shrink(self) -> None:
         """Give the space of deleted rows back to the file system, unless another process is at work just now."""
         with suppress(StoreBusy), translated(self.path):
-            self.connection.execute("PRAGMA incremental_vacuum").fetchall()
+            self.connection.executescript("PRAGMA incremental_vacuum")  # execute() would stop after the first page
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _prepare(self) -> None:

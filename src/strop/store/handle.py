@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from strop import __version__
 from strop.errors import LostRun, StropError
 from strop.store.database import Database
 from strop.store.record import StoredTrial, Trial, compact, samples
@@ -25,7 +26,7 @@ _CANDIDATE = "INSERT INTO candidate VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _QUICK = "INSERT INTO measurement VALUES (?, ?, 'quick', ?)"
 _FINAL = """INSERT OR REPLACE INTO measurement
     SELECT run, max(seq), 'final', ? FROM candidate WHERE run = ? AND hash = ? HAVING count(*) > 0"""
-_STATE = "UPDATE run SET state = ?, state_seq = ? WHERE id = ?"
+_STATE = "UPDATE run SET state = ?, state_seq = ?, state_by = ? WHERE id = ?"
 
 
 class RunHandle:
@@ -183,7 +184,7 @@ class RunHandle:
         start = time.monotonic()
         if start < self._state_due:
             return
-        self._pending.append((_STATE, (compact(state()), self._seq, self.id)))
+        self._pending.append((_STATE, (compact(state()), self._seq, __version__, self.id)))
         end = time.monotonic()
         self._state_due = end + (end - start) * (1 - STATE_SHARE) / STATE_SHARE
 

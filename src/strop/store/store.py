@@ -208,10 +208,10 @@ class Store:
         return next((record.id for record in records if record.status == "interrupted"), None)
 
     def _resume(self, run_id: str, mark: str) -> RunHandle:
-        version, state, state_seq, spent_s = self._database.row(
-            "SELECT version, state, state_seq, spent_s FROM run WHERE id = ?", (run_id,)
+        state, state_seq, state_by, spent_s = self._database.row(
+            "SELECT state, state_seq, state_by, spent_s FROM run WHERE id = ?", (run_id,)
         )
-        if version != __version__:  # a state means something only to the code that wrote it; the trials always do
+        if state_by != __version__:  # a state means something only to the code that wrote it; the trials always do
             state, state_seq = None, 0
         return RunHandle(
             self._database,

@@ -13,6 +13,7 @@ CREATE TABLE run (
     result      TEXT,                       -- JSON
     state       TEXT,                       -- JSON of the search after `state_seq` trials
     state_seq   INTEGER NOT NULL DEFAULT 0,
+    state_by    TEXT,                       -- the version of strop that wrote it
     trials      INTEGER NOT NULL DEFAULT 0,
     best        REAL,                       -- the least median so far, of the final measurement once there is one
     unit        TEXT,
