@@ -141,8 +141,7 @@ class Database:
         if self._version() == migrations.LATEST:
             with translated(self.path):
                 # a store that can be read but not written says so here, not after the first trial
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("ROLLBACK")
+                connection.execute("UPDATE run SET id = id WHERE 0")
             return
         self._write_ahead()
         steps = migrations.steps()

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from strop import __version__
-from strop.errors import AmbiguousRun, StropError, UnknownRun
+from strop.errors import AmbiguousRun, ReadOnlyStore, StropError, UnknownRun
 from strop.store import owner
 from strop.store.database import WORTH_COPYING_BYTES, Database
 from strop.store.handle import RunHandle
@@ -67,6 +67,29 @@ class Store:
         except (StropError, OSError):
             pass  # `reason` has said already what is wrong with it
         return cls(Database.in_memory(), reason=reason)
+
+    @staticmethod
+    def set_aside(home: Path) -> Path | None:
+        """Move the store's file away, to a name that tells the time; the new name, or ``None`` where there is none.
+
+        For a store that is damaged or too new: nothing is deleted. Raises ReadOnlyStore.
+        """
+        path = home / FILE
+        if not path.exists():
+            return None
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        aside = path.with_name(f"{FILE}.{stamp}")
+        number = 2
+        while aside.exists():
+            aside = path.with_name(f"{FILE}.{stamp}-{number}")
+            number += 1
+        try:
+            for part in ("-shm", "-wal", ""):  # the log belongs to the file whose name it bears
+                if (beside := path.with_name(path.name + part)).exists():
+                    beside.rename(aside.with_name(aside.name + part))
+        except OSError as error:
+            raise ReadOnlyStore(path=path, reason=error.strerror or error) from None
+        return aside
 
     @property
     def path(self) -> Path:
