@@ -33,7 +33,7 @@ def main() -> None:
         os.chdir(spec["scratch"])
         os.execvpe(spec["argv"][0], spec["argv"], spec["environment"])
     except OSError as error:
-        _say(status_fd, {"error": error.strerror or str(error)})
+        _say(status_fd, {"error": _why(error)})
     except MemoryError:
         _say(status_fd, {"error": "memory_bytes is too small to start anything"})
     os._exit(COULD_NOT_START)
@@ -59,24 +59,24 @@ def confine(spec: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
                 readable=spec["readable"], devices=spec["devices"], writable=[spec["scratch"]], network=spec["network"]
             )
         except OSError as error:
-            missing["landlock"] = str(error)
+            missing["landlock"] = _why(error)
     own_user = False
     if "user" in wanted:
         try:
             identity.become(spec["user"], read_everything=spec["unreachable"])
             own_user = True
         except OSError as error:
-            missing["user"] = str(error)
+            missing["user"] = _why(error)
     if "no-new-privs" in wanted:
         try:
             prctl(PR_SET_NO_NEW_PRIVS, 1)
         except OSError as error:
-            missing["no-new-privs"] = str(error)
+            missing["no-new-privs"] = _why(error)
     if rules is not None:
         try:
             landlock.restrict(rules)
         except OSError as error:
-            rules, missing["landlock"] = None, str(error)
+            rules, missing["landlock"] = None, _why(error)
 
     rlimits.apply(spec["limits"])
     namespace = "bubblewrap" in wanted
@@ -87,8 +87,8 @@ def confine(spec: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
         try:
             own_pid = None if inside else os.getpid()
             seccomp.install(seccomp.program(platform.machine(), network=spec["network"], own_pid=own_pid))
-        except (OSError, ValueError) as error:
-            missing["seccomp"] = str(error)
+        except OSError as error:
+            missing["seccomp"] = _why(error)
     on += ["limits", *(layer for layer in spec["layers"] if layer not in missing and layer not in on)]
     return on, missing
 
@@ -99,6 +99,10 @@ def _first_to_go_when_memory_ends() -> None:
             file.write("1000")
     except OSError:
         pass  # no /proc: the kernel chooses as it would have
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def _say(status_fd: int, words: dict[str, Any]) -> None:

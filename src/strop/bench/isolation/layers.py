@@ -101,7 +101,8 @@ def probe() -> Sandbox:
             missing["seccomp"] = reason
         else:
             wanted.append("seccomp")
-        notes["landlock"] = f"version {landlock.version()} of the kernel's interface"
+        if abi := landlock.version():
+            notes["landlock"] = f"version {abi} of the kernel's interface"
         if identity.own_user() is not None:
             wanted.insert(0, "user")
         elif os.geteuid() == 0:
