@@ -5,6 +5,14 @@ from __future__ import annotations
 from strop.errors.base import StropError
 
 
+class BadUsage(StropError):
+    """The command line isn't one of strop's."""
+
+    code = "bad-usage"
+    template = "{what}."
+    fix = "See {command} --help."
+
+
 class BadBudget(StropError):
     """A budget isn't in the grammar."""
 

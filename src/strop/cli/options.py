@@ -1,0 +1,119 @@
+"""The options that every verb takes, and what they do with a result."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from strop.errors import BadFile
+from strop.settings import scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where a verb's result goes: JSON or text on standard output, artefacts into `folder`, a page into `html`."""
+
+    as_json: bool = False
+    folder: Path | None = None
+    html: Path | None = None
+    verbose: bool = False
+    quiet: bool = False
+
+    def document(self, value: Mapping[str, Any]) -> None:
+        """Print the one object of `--json`."""
+        click.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+
+    def aside(self, text: str) -> None:
+        """Say something that is no result on standard error, unless `-q`."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """Say on standard error what the user must hear, `-q` or not."""
+        click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
+
+    def write(self, artefacts: Mapping[str, Callable[[], str]]) -> None:
+        """Write the artefacts into the folder of `-o`, if there is one, made when missing. Raises BadFile."""
+        if self.folder is None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise BadFile(path=self.folder, done="made", reason=problem.strerror) from None
+        for name, text in artefacts.items():
+            write_text(self.folder / name, text())
+
+    def page(self, text: Callable[[], str]) -> None:
+        """Write the page of `--html`, if it is asked for. Raises BadFile."""
+        if self.html is not None:
+            write_text(self.html, text())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises BadFile."""
+    from strop.loops.files import write_text as write
+
+    write(path, text)
+
+
+def shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb the options that all have; the verb gets `output` and `seed`, the settings' flags are in force."""
+
+    @functools.wraps(command)
+    def verb(
+        *args: Any,
+        as_json: bool,
+        folder: Path | None,
+        html: Path | None,
+        verbose: bool,
+        quiet: bool,
+        home: str | None,
+        isa: str | None,
+        **options: Any,
+    ) -> Any:
+        output = Output(as_json=as_json, folder=folder, html=html, verbose=verbose, quiet=quiet)
+        with flags(home=home, isa=isa):
+            return command(*args, output=output, **options)
+
+    for option in reversed(SHARED):
+        verb = option(verb)
+    return verb
+
+
+SHARED = (
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    click.option(
+        "-o", "--output", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Write all artefacts there."
+    ),
+    click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page that stands alone."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more."),
+    click.option("-q", "--quiet", is_flag=True, help="Print results only."),
+    click.option("--seed", type=int, default=0, help="Seed of all that is random."),
+    click.option("--home", metavar="DIR", help="Directory of the store (STROP_HOME)."),
+    click.option("--isa", metavar="NAME", help="Instruction set: auto, avx512, avx2, portable (STROP_ISA)."),
+)
+
+
+@contextmanager
+def flags(**given: str | None) -> Iterator[None]:
+    """Settings given as flags, in force here and in the processes that are started."""
+    stated = {f"STROP_{name.upper()}": value for name, value in given.items() if value is not None}
+    before = {name: os.environ.get(name) for name in stated}
+    os.environ.update(stated)
+    try:
+        with scope(**given):
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
