@@ -206,7 +206,8 @@ def _compare(request: dict[str, Any]) -> dict[str, Any]:
     if not calls:
         return {"failed": "NumPy has no way to write it that fits into memory"}
     near = {way: call for way, call in calls.items() if once[way] <= HOPELESS * min(once.values())}
-    tried = interleaved(near, rounds=PICK_ROUNDS, seconds=PICK_S)
+    settle_s = SETTLE_S if request["threads"] > 1 else 0.0
+    tried = interleaved(near, rounds=PICK_ROUNDS, seconds=PICK_S, settle_s=settle_s)
     way = min(near, key=lambda way: min(tried[way]))
 
     out[...] = theirs[...] = 0
@@ -215,7 +216,6 @@ def _compare(request: dict[str, Any]) -> dict[str, Any]:
     wrong = _difference(out, theirs if way.writes_out or contraction.accumulate else result, contraction)
     if not wrong <= 1:
         return {"failed": f"its result differs from strop's by {wrong:.2g} times what rounding allows"}
-    settle_s = SETTLE_S if request["threads"] > 1 else 0.0
     rounds, seconds = request["rounds"], request["seconds"] + 2 * request["rounds"] * settle_s
     samples = interleaved({"ours": ours, "theirs": calls[way]}, rounds=rounds, seconds=seconds, settle_s=settle_s)
     return {**samples, "way": way.text, "numpy": np.__version__, "blas": blas_of_numpy() or "unknown"}

@@ -66,7 +66,7 @@ def start(program: Program, *, stdin: bool) -> Started:
         "devices": DEVICES,
         "environment": {"PATH": PATH, "LANG": "C.UTF-8", **program.environment},
         "unreachable": not all(map(identity.everyone_may_read, needed)),
-        "tasks_of_user": _tasks_of_user(),
+        "tasks_of_user": _tasks_of_user() if program.user is None else 0,
     }
     interpreter = os.path.realpath(sys.executable)
     line = [interpreter, "-I", "-S", "-B", "-c", LAUNCH, str(PACKAGE.parent)]
