@@ -10,7 +10,6 @@ from strop.bench.machine import usable_cpus
 from strop.errors import BadOption, BadThreads, OperandCount
 from strop.loops.kernel import check_space, chosen_isa
 from strop.loops.problem import LoopProblem
-from strop.loops.schedule import described
 from strop.settings import settings
 from strop.values.budget import Budget
 from strop.values.contraction import Contraction
@@ -38,7 +37,7 @@ class Question:
     @property
     def title(self) -> str:
         """The contraction and its sizes, for people."""
-        return described(self.problem.contraction)
+        return str(self.problem.contraction)
 
     def run(self, target: Mapping[str, Any]) -> Run:
         """The run that answers this on a machine described by `target`."""
@@ -118,12 +117,13 @@ def read_problem(
     from strop.loops.operands import adopt_operands, layout_of
 
     options: dict[str, Any] = {"epilogue": epilogue, "semiring": semiring, "accumulate": accumulate, "sizes": sizes}
+    options |= axis_sizes
     if not operands:
-        contraction = Contraction.parse(text, dtype=dtype or "float32", **options, **axis_sizes)
+        contraction = Contraction.parse(text, dtype=dtype or "float32", **options)
         return contraction, Layout.default(contraction)
     arrays = adopt_operands(operands, dtype=dtype)
     shapes = [array.shape for array in arrays]
-    contraction = Contraction.parse(text, dtype=arrays[0].dtype.name, shapes=shapes, **options, **axis_sizes)
+    contraction = Contraction.parse(text, dtype=arrays[0].dtype.name, shapes=shapes, **options)
     if len(arrays) != len(contraction.operands):
         raise OperandCount(text=text, expected=len(contraction.operands), found=len(arrays))
     return contraction, layout_of(contraction, arrays)

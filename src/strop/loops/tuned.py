@@ -65,7 +65,7 @@ class Findings:
     warnings: tuple[str, ...] = ()
 
 
-class Tuned(_native.Call):  # type: ignore[misc, name-defined, unused-ignore]
+class Tuned(_native.Call):
     """A contraction compiled by a schedule. Call it with the operands; see `strop.tune`.
 
     `tuned(*operands, out=None, **epilogue_operands)` returns the result in the first operand's library. Arrays of the
