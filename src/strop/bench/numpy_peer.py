@@ -32,6 +32,7 @@ PROTOCOL = "peer/1"
 PICK_ROUNDS, PICK_S = 4, 0.15  # to choose among the ways; a way far behind gets no more than one call
 HOPELESS = 5.0  # times the fastest first call
 SETTLE_S = 0.03  # OpenBLAS's threads spin that long before they sleep
+SETTLED_ROUNDS = 24  # at most so many then: they take 1.5 s of waiting
 START_S = 60.0
 LOADER = "strop:load"
 
@@ -216,7 +217,8 @@ def _compare(request: dict[str, Any]) -> dict[str, Any]:
     wrong = _difference(out, theirs if way.writes_out or contraction.accumulate else result, contraction)
     if not wrong <= 1:
         return {"failed": f"its result differs from strop's by {wrong:.2g} times what rounding allows"}
-    rounds, seconds = request["rounds"], request["seconds"] + 2 * request["rounds"] * settle_s
+    rounds = min(request["rounds"], SETTLED_ROUNDS) if settle_s else request["rounds"]
+    seconds = request["seconds"] + 2 * rounds * settle_s
     samples = interleaved({"ours": ours, "theirs": calls[way]}, rounds=rounds, seconds=seconds, settle_s=settle_s)
     return {**samples, "way": way.text, "numpy": np.__version__, "blas": blas_of_numpy() or "unknown"}
 
