@@ -33,13 +33,15 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-// Seconds per call over about `seconds`, two calls at least. `expected` is what earlier samples gave (0: nothing yet)
-// and is updated: the number of calls is fixed before the batch, so that nothing but calls is timed.
+// Seconds per call over about `seconds`. `expected` is what earlier samples gave (0: nothing yet) and is updated: the
+// number of calls is fixed before the batch, so that nothing but calls is timed. A call that takes `seconds` by itself
+// is a sample and needs no warm-up: it brings its operands in while it runs. Shorter ones get two calls at least.
 template <typename Call>
 double sample(const Call& call, double seconds, double& expected) {
   const Stopwatch warm_up;
   call();
   const double first = warm_up.seconds();
+  if (first >= seconds && (expected == 0 || expected >= seconds)) return expected = first;
   // A first call may be cold by far: a second one decides how many are to come.
   if (expected == 0 && first < seconds) {
     const Stopwatch again;

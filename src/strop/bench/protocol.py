@@ -47,10 +47,10 @@ class Pass:
 
 
 QUICK = (
-    Pass(1, 0.0),  # a look: few calls each, which also say how long a round will take
-    Pass(3, 100e-6, within=10, most_s=3e-3),
-    Pass(7, 100e-6, within=1.5, most_s=6e-3),
-    Pass(10, 100e-6, within=1.15, spread=0.05, most_s=10e-3),
+    Pass(1, 0.0),  # a look: one call each, which also says how long a round will take
+    Pass(3, 100e-6, within=4, most_s=2e-3),
+    Pass(7, 100e-6, within=1.5, most_s=4e-3),
+    Pass(10, 100e-6, within=1.15, spread=0.05, most_s=6e-3),
 )
 
 
