@@ -45,7 +45,7 @@ def _move(kind: type) -> str:
 
 
 def settings() -> str:
-    """The table of settings, as src/strop/settings.py states it."""
+    """The table of settings, as `strop.settings.TABLE` states it."""
     from strop.settings import TABLE
 
     rows = ["| setting | variable | flag | default | what it does |", "| --- | --- | --- | --- | --- |"]

@@ -101,6 +101,13 @@ def test_example_script(script: Path) -> None:
     assert done.stdout
 
 
+def test_contributing_names_what_is_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = set(re.findall(r"`((?:src|native|tests|docs|examples)/[\w./-]*)`", text))
+    assert len(paths) > 10
+    assert not sorted(path for path in paths if not (ROOT / path).exists())
+
+
 def test_blocks_are_found_and_marks_obeyed() -> None:
     text = "\n".join(
         [
