@@ -44,7 +44,8 @@ struct Binding {
   std::vector<nb::object> names;  // of the latter, interned
   Expected output;
   size_t inputs = 0;
-  PyArray_Descr* type = nullptr;  // borrowed: builtin types live for ever
+  nb::object type_object;         // keeps `type`
+  PyArray_Descr* type = nullptr;
   npy_uintp alignment = 0;        // element size - 1
   int threads = 1;
   bool accumulate = false;
@@ -122,19 +123,21 @@ PyObject* call_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, 
     data[i] = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(args[i]));
   }
 
-  // Keywords at a call site are interned strings: the same object means the same name, and any other is slow.
+  // Keywords at a call site are interned strings: the same object means the same name.
   PyObject* out = nullptr;
   size_t found = count;
   const Py_ssize_t keywords = names != nullptr ? PyTuple_GET_SIZE(names) : 0;
   for (Py_ssize_t k = 0; k < keywords; ++k) {
     PyObject* const name = PyTuple_GET_ITEM(names, k);
     PyObject* const value = args[count + k];
-    if (name == g_out) {
+    if (name == g_out || (PyUnicode_GET_LENGTH(name) == 3 && PyUnicode_Compare(name, g_out) == 0)) {
       if (value != Py_None) out = value;
       continue;
     }
     size_t e = count;
     while (e < reads && binding->names[e - count].ptr() != name) ++e;
+    if (e == reads)  // from a ** dictionary, perhaps not interned
+      for (e = count; e < reads && PyUnicode_Compare(binding->names[e - count].ptr(), name) != 0;) ++e;
     if (e == reads || !matches(binding->read[e], *binding, value)) return call_slowly(self, args, count, names);
     data[e] = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(value));
     ++found;
@@ -222,6 +225,7 @@ std::shared_ptr<const Binding> make_binding(nb::handle kernel, nb::handle inputs
   const bool narrow = name == "float32";
   if (narrow != (binding->kernel->spec().type == Scalar::f32)) throw nb::value_error("dtype isn't the kernel's");
   binding->type = PyArray_DescrFromType(narrow ? NPY_FLOAT32 : NPY_FLOAT64);
+  binding->type_object = nb::steal(reinterpret_cast<PyObject*>(binding->type));
   const npy_intp item = narrow ? 4 : 8;
   binding->alignment = static_cast<npy_uintp>(item - 1);
   for (nb::handle array : inputs) binding->read.push_back(expected_array(array[0], array[1], item));
