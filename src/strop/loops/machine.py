@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from strop.bench.machine import machine
 from strop.loops.problem import ISAS
 
 _VECTORS = {"avx512": (64, 32), "avx2": (32, 16), "portable": (0, 8)}
 """Bytes and number of the vector registers. The portable path has no vectors; its registers are the compiler's."""
-_FLAGS = {"avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}, "avx2": {"avx2", "fma"}}
+_FEATURES = {"avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}, "avx2": {"avx2", "fma"}}
 _CACHES = {"l1_bytes": 32 << 10, "l2_bytes": 1 << 20, "l3_bytes": 16 << 20}
 """Sizes taken where the system doesn't tell."""
 
@@ -67,26 +67,17 @@ class Machine:
 
 def best_isa() -> str:
     """The best instruction set that this CPU has, `portable` if none of ours."""
-    flags = set(str(_cpuinfo().get("flags", "")).split())
-    return next((isa for isa in ISAS if isa in _FLAGS and flags >= _FLAGS[isa]), "portable")
+    features = set(machine().features)
+    return next((isa for isa in ISAS if isa in _FEATURES and features >= _FEATURES[isa]), "portable")
 
 
 @cache
 def _here(isa: str) -> Machine:
-    info = _cpuinfo()
-    numbers = {key: int(info[key]) if info.get(key, "").isdigit() else -1 for key in ("cpu family", "model")}
-    return Machine.of(info.get("vendor_id", ""), numbers["cpu family"], numbers["model"], isa, **_cache_sizes())
-
-
-@cache
-def _cpuinfo() -> dict[str, str]:
-    """The first CPU's lines of /proc/cpuinfo; empty where there is none."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return {}
-    lines = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
-    return {key.strip(): value.strip() for key, _, value in lines}
+    here = machine()
+    vendor, family, model, *_ = (*here.identity.split("-"), "", "", "")
+    caches = {f"l{level}_bytes": cache.size_bytes for level in (1, 2, 3) if (cache := here.data_cache(level))}
+    numbers = [int(number) if number.isdigit() else -1 for number in (family, model)]
+    return Machine.of(vendor, *numbers, isa, **caches)
 
 
 def _facts(vendor: str, family: int, model: int) -> tuple[dict[str, Any], str]:
@@ -98,20 +89,3 @@ def _facts(vendor: str, family: int, model: int) -> tuple[dict[str, Any], str]:
             known = {key: value for key, value in entry.items() if key in facts}
             return facts | known, entry["name"]
     return facts, "unknown"
-
-
-def _cache_sizes() -> dict[str, int]:
-    """The sizes of this machine's data caches that it tells, in bytes, by field of `Machine`."""
-    sizes: dict[str, int] = {}
-    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index[0-9]*")):
-        try:
-            kind, level, size = ((index / name).read_text().strip() for name in ("type", "level", "size"))
-        except OSError:
-            continue
-        if kind != "Instruction" and size.endswith("K"):
-            sizes[f"l{level}_bytes"] = int(size[:-1]) << 10
-    names = {"l1_bytes": "SC_LEVEL1_DCACHE_SIZE", "l2_bytes": "SC_LEVEL2_CACHE_SIZE", "l3_bytes": "SC_LEVEL3_CACHE_SIZE"}
-    for field, name in names.items():
-        if field not in sizes and name in os.sysconf_names and os.sysconf(name) > 0:
-            sizes[field] = os.sysconf(name)
-    return {field: size for field, size in sizes.items() if field in _CACHES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from strop.values.contraction import Contraction
@@ -73,19 +74,12 @@ class Nest:
     @property
     def names(self) -> tuple[str, ...]:
         """`axis.level` of each loop, levels counted from outside."""
-        seen: dict[str, int] = {}
-        names = []
-        for loop in self.loops:
-            level = seen.get(loop.axis, 0)
-            seen[loop.axis] = level + 1
-            names.append(f"{loop.axis}.{level}")
-        return tuple(names)
+        return tuple(_positions(tuple([loop.axis for loop in self.loops])))
 
     def find(self, name: str) -> int | None:
         """Position of a loop by name (`m` alone is `m.0`), or None."""
         full = name if "." in name else f"{name}.0"
-        names = self.names
-        return names.index(full) if full in names else None
+        return _positions(tuple([loop.axis for loop in self.loops])).get(full)
 
     def extent(self, position: int) -> int:
         """Extent of the loop's axis that one pass over the loop covers (full blocks, not tails)."""
@@ -187,3 +181,15 @@ class Nest:
             if i == len(self.loops) - 1 or not (loop.plain and self.trips(i) == 1)
         )
         return (kept, self.accumulators)
+
+
+@lru_cache(maxsize=4096)
+def _positions(axes: tuple[str, ...]) -> dict[str, int]:
+    """The place of each loop by name, in the order of the loops. Shared: not to be changed."""
+    seen: dict[str, int] = {}
+    positions = {}
+    for at, axis in enumerate(axes):
+        level = seen.get(axis, 0)
+        seen[axis] = level + 1
+        positions[f"{axis}.{level}"] = at
+    return positions

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from strop.loops.moves.base import OPERANDS, Move, indexed_by, missing, not_whole, position
 from strop.loops.nest import Nest
 
+
 def _operand_reason(nest: Nest, operand: str, *, output: bool) -> str | None:
     names = OPERANDS[: len(nest.contraction.operands)] + (("C",) if output else ())
     if operand not in names:

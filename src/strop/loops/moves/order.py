@@ -104,19 +104,21 @@ class Reorder(Move):
 
     order: tuple[str, ...]
 
-    def _loops(self, nest: Nest) -> tuple[Loop, ...]:
-        return tuple(nest.loops[position(nest, name)] for name in self.order)
+    def _places(self, nest: Nest) -> list[int | None]:
+        return [nest.find(name) if isinstance(name, str) else None for name in self.order]
 
     def reason(self, nest: Nest) -> str | None:
-        for name in self.order:
-            if (why := missing(nest, name)) is not None:
-                return why
-        if sorted(position(nest, name) for name in self.order) != list(range(len(nest.loops))):
+        places = self._places(nest)
+        for name, place in zip(self.order, places, strict=True):
+            if place is None:
+                return missing(nest, name)
+        if {*places} != {*range(len(nest.loops))} or len(places) != len(nest.loops):
             return f"a new order names each loop once: {', '.join(nest.names)}"
-        return _same_names(nest, self._loops(nest)) or order_reason(nest, self._loops(nest))
+        loops = tuple(nest.loops[place] for place in places if place is not None)
+        return _same_names(nest, loops) or order_reason(nest, loops)
 
     def changed(self, nest: Nest) -> Nest:
-        return nest.with_loops(self._loops(nest))
+        return nest.with_loops(tuple(nest.loops[place] for place in self._places(nest) if place is not None))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,0 +1,169 @@
+"""Complete a nest: append the moves that the machine model recommends, to whatever nest a search has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from math import ceil
+
+from strop.loops.accesses import Accesses, accesses
+from strop.loops.machine import Machine
+from strop.loops.model import predict
+from strop.loops.moves import Accumulators, Pack, Schedule, Unroll
+from strop.loops.nest import Nest
+from strop.loops.plan import Making, Plan, make_parallel, packing_loop
+from strop.loops.registers import outputs_of, registers
+from strop.loops.tiles import Ranked, Tiles
+from strop.values.contraction import Contraction
+from strop.values.layout import Layout
+
+COMPARED = 5
+"""Plans that the whole model compares; the closed form ranks the rest."""
+GAIN = 0.98
+"""What packing or another order must at least promise to be recommended: the model is no more exact."""
+LEAST_PARALLEL = 60_000.0
+"""Cycles below which waking threads costs more than they save."""
+
+
+@lru_cache(maxsize=4096)
+def complete(nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> Schedule:
+    """The moves that the model recommends for a nest, to be made after it; none for a nest that was completed.
+
+    A nest with a register tile (a loop inside a reduction whose axis has another loop outside) keeps it, and its order:
+    only what is missing is added. Otherwise the vector axis, the tile, the cover of remainders and the order of loops are
+    chosen; splits that are there already stay as blocks outside. Then come unrolling, accumulators, packing, threads.
+    """
+    if not nest.loops or 0 in dict(nest.contraction.sizes).values():
+        return ()
+    facts = accesses(nest.contraction, layout, machine)
+    making = Making(nest)
+    if machine.isa != "portable" and not has_tile(nest, facts):
+        plans(nest, layout, machine)[0].plan.make(making)
+    finish(making, layout, machine, threads)
+    return tuple(making.moves)
+
+
+def has_tile(nest: Nest, facts: Accesses) -> bool:
+    """Whether a loop inside the register tile belongs to an axis that also has a loop around it."""
+    tile = registers(nest, facts)
+    if tile.at is None:
+        return False
+    return bool(set(tile.axis[: tile.at + 1]) & set(tile.axis[tile.at + 1 :]))
+
+
+def plans(nest: Nest, layout: Layout, machine: Machine, compared: int = COMPARED) -> list[Ranked]:
+    """Plans for a nest without a tile, the best first by the whole model: `compared` of them, and variants of the best."""
+    facts = accesses(nest.contraction, layout, machine)
+    ranked = [
+        Ranked(_cycles(each.plan, nest, layout, machine), each.plan)
+        for each in Tiles(nest, facts, machine).ranked()[:compared]
+    ]
+    ranked.sort(key=lambda each: each.cycles)
+    first = ranked[0]
+    variants = [
+        Ranked(_cycles(variant, nest, layout, machine), variant) for variant in _variants(first.plan, nest.contraction)
+    ]
+    # Equal to the model, an unusual order isn't better.
+    better = [each for each in variants if each.cycles < GAIN * first.cycles]
+    others = [*ranked, *(each for each in variants if each not in better)]
+    return [*sorted(better, key=lambda each: each.cycles), *sorted(others, key=lambda each: each.cycles)]
+
+
+def _cycles(plan: Plan, nest: Nest, layout: Layout, machine: Machine) -> float:
+    making = plan.make(Making(nest))
+    _unroll(making, layout, machine)
+    _accumulate(making, layout, machine)
+    return predict(making.nest, layout, machine).cycles
+
+
+def _variants(plan: Plan, contraction: Contraction) -> list[Plan]:
+    """Other orders of the outer loops, and reductions in blocks that fit the caches better."""
+    outputs = [axis for axis in plan.order if axis in contraction.output]
+    reductions = [axis for axis in plan.order if axis not in contraction.output]
+    orders = dict.fromkeys([(*outputs[-1:], *outputs[:-1]), (*outputs[1:], *outputs[:1])])
+    made = [replace(plan, order=(*order, *reductions)) for order in orders if order != tuple(outputs)]
+    free = [axis for axis in reductions if axis not in dict(plan.tile)]
+    if free:
+        longest = max(free, key=contraction.extent)
+        made += [
+            replace(plan, blocks=((longest, size),)) for size in (32, 256) if contraction.extent(longest) >= 4 * size
+        ]
+    return made
+
+
+def realise(plan: Plan, nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> Schedule:
+    """The moves of a plan, and those recommended for what it leaves open."""
+    making = plan.make(Making(nest))
+    if plan.unroll is None:
+        _unroll(making, layout, machine)
+    if plan.accumulators is None:
+        _accumulate(making, layout, machine)
+    if plan.packs is None:
+        _pack(making, layout, machine)
+    _share(making, layout, machine, threads)
+    return tuple(making.moves)
+
+
+def finish(making: Making, layout: Layout, machine: Machine, threads: int = 1) -> None:
+    """Add what is missing of unrolling, accumulators, packing and threads."""
+    _unroll(making, layout, machine)
+    _accumulate(making, layout, machine)
+    _pack(making, layout, machine)
+    _share(making, layout, machine, threads)
+
+
+def _share(making: Making, layout: Layout, machine: Machine, threads: int) -> None:
+    if threads > 1 and predict(making.nest, layout, machine).cycles >= LEAST_PARALLEL:
+        make_parallel(making, threads)
+
+
+def _unroll(making: Making, layout: Layout, machine: Machine) -> None:
+    """Unroll the innermost reduction of the tile: by 4, or 8 where little stands inside."""
+    nest = making.nest
+    if any(loop.unroll > 1 for loop in nest.loops) or not nest.contraction.reduction:
+        return
+    facts = accesses(nest.contraction, layout, machine)
+    tile = registers(nest, facts)
+    if tile.at is None:
+        return
+    count = nest.trips(tile.inner)
+    if tile.inner == len(nest.loops) - 1:
+        count = -(-nest.extent(tile.inner) // facts.lanes)
+    body = outputs_of(tile.extents[tile.inner + 1], tile.vector, facts)
+    wanted = 8 if body <= 6 else 4 if body <= 40 else 2
+    if count > 1:
+        making.make(Unroll(nest.names[tile.inner], min(wanted, count)))
+
+
+def _accumulate(making: Making, layout: Layout, machine: Machine) -> None:
+    """Several partial results where one chain of additions each can't keep the units busy."""
+    nest = making.nest
+    if nest.accumulators > 1 or not nest.contraction.reduction:
+        return
+    tile = registers(nest, accesses(nest.contraction, layout, machine))
+    if tile.at is None:
+        return
+    wanted = ceil(machine.fma_latency * machine.fma_per_cycle / tile.outputs)
+    steps = nest.trips(tile.inner)
+    sets = min(wanted, tile.room // tile.outputs, 16, steps)
+    if sets > 1:
+        making.make(Accumulators(sets))
+
+
+def _pack(making: Making, layout: Layout, machine: Machine) -> None:
+    """Pack inputs of the vector axis where the model expects it to pay."""
+    nest = making.nest
+    if any(loop.pack for loop in nest.loops) or machine.isa == "portable":
+        return
+    facts = accesses(nest.contraction, layout, machine)
+    vector = facts.axes[nest.loops[-1].axis]
+    for array in range(facts.inputs):
+        operand = "AB"[array]
+        at = packing_loop(making.nest, operand) if facts.strides[array][vector] else None
+        if at is None:
+            continue
+        trial = Making(making.nest)
+        if trial.make(Pack(operand, making.nest.names[at])):
+            before, after = (predict(which, layout, machine).cycles for which in (making.nest, trial.nest))
+            if after < GAIN * before:
+                making.make(trial.moves[0])

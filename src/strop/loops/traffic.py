@@ -1,0 +1,119 @@
+"""How many cycles the caches need to bring what a nest touches: a coarse count of blocks and how often they come."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from strop.loops.accesses import LINE, Accesses
+from strop.loops.machine import Machine
+from strop.loops.nest import Loop
+from strop.loops.registers import RegisterTile, trips
+
+ALIAS = 4096
+"""Bytes after which addresses fall into the same set of the first-level cache: 64 sets of 64 bytes."""
+WAYS = 8
+"""Lines of one set that stay while others pass through."""
+
+
+def traffic_cycles(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, machine: Machine) -> dict[str, float]:
+    """Cycles to move the data from the second-level cache, the third, and memory, if nothing else took time.
+
+    What fits a cache as a whole is taken to be there already: a call is one of many on the same arrays.
+    """
+    cost: dict[str, float] = {}
+    levels = (
+        ("l2", machine.l1_bytes, machine.l2_bytes_per_cycle),
+        ("l3", machine.l2_bytes, machine.l3_bytes_per_cycle),
+        ("memory", machine.l3_bytes, machine.memory_bytes_per_cycle),
+    )
+    arrays = range(len(facts.strides))
+    whole = sum(_bytes(array, 0, tile, facts) for array in arrays)
+    for name, capacity, rate in levels:
+        cost[name] = 0.0 if whole <= capacity else _moved(loops, tile, facts, capacity) / rate
+    cost["l2"] += _aliased(loops, tile, facts) / machine.l2_bytes_per_cycle
+    return cost
+
+
+def _moved(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, capacity: int) -> float:
+    """Bytes that enter a cache: each array's block of the outermost loops that fit it, as often as it comes anew."""
+    arrays = range(len(facts.strides))
+    inside, blocks = len(loops), [0.0 for _ in arrays]
+    for at in range(len(loops) + 1):
+        blocks = [_bytes(array, at, tile, facts) for array in arrays]
+        if sum(blocks) <= capacity:
+            inside = at
+            break
+    return sum(_entering(array, inside, blocks[array], loops, tile, facts, capacity) for array in arrays)
+
+
+def _entering(
+    array: int,
+    inside: int,
+    block: float,
+    loops: tuple[Loop, ...],
+    tile: RegisterTile,
+    facts: Accesses,
+    capacity: int,
+) -> float:
+    """Bytes of one array that enter the cache; `block` bytes at each start of loop `inside`."""
+    strides = facts.strides[array]
+    times = [1.0] * (inside + 1)  # that the block of each loop comes anew
+    for at in range(inside):
+        axis = tile.axis[at]
+        times[at + 1] = times[at] * (trips(loops[at], tile.extents[at][axis]))
+    at = inside
+    if 2 * block <= capacity:  # it stays while the loops just around pass that don't index the array
+        while at and not strides[tile.axis[at - 1]]:
+            at -= 1
+    moved = block * times[at]
+    while at and strides[tile.axis[at - 1]]:
+        # The same bytes, counted in larger blocks: lines that neighbouring iterations share count once.
+        at -= 1
+        moved = min(moved, _bytes(array, at, tile, facts) * times[at])
+    return moved * (2 if array == facts.inputs else 1)
+
+
+def _bytes(array: int, at: int, tile: RegisterTile, facts: Accesses) -> float:
+    """Bytes of whole lines of an array that the loops from `at` on touch; a packed block has no gaps."""
+    strides, reach = facts.strides[array], tile.extents[at]
+    if array in tile.packed and at > tile.packed[array]:
+        total = facts.itemsize
+        for axis, step in enumerate(strides):
+            if step:
+                total *= reach[axis]
+        return float(total)
+    rows, line = 1, LINE
+    for terms in facts.windows[array]:
+        extent, unit = 1, False
+        for coefficient, axis in terms:
+            extent += coefficient * (reach[axis] - 1)
+            unit = unit or abs(strides[axis]) == coefficient
+        if unit:
+            line = ceil(extent * facts.itemsize / LINE) * LINE
+        else:
+            rows *= extent
+    return float(rows * line)
+
+
+def _aliased(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses) -> float:
+    """Bytes fetched again because the rows of an input lie a multiple of 4 KiB, or of half of it, apart."""
+    if tile.at is None:
+        return 0.0
+    total = 0.0
+    reach = tile.extents[tile.at]
+    for array in range(facts.inputs):
+        strides = facts.strides[array]
+        if array in tile.packed or strides[tile.vector] != 1:
+            continue
+        for axis, step in enumerate(strides):
+            if facts.is_output[axis] or not step or (step * facts.itemsize) % (ALIAS // 2):
+                continue
+            ways = WAYS if (step * facts.itemsize) % ALIAS == 0 else 2 * WAYS
+            if reach[axis] <= ways:
+                continue
+            loaded = float(facts.itemsize)
+            for other, size in enumerate(facts.sizes):
+                shared = reach[other] if facts.is_output[other] and not strides[other] else 1
+                loaded *= ceil(size / shared)
+            total += loaded
+    return total
