@@ -98,7 +98,8 @@ class Tuned(_native.Call):
         self.isa = isa
         self.threads = threads
         self.findings = findings or Findings()
-        self._others: dict[tuple[Any, ...], Any] = {}
+        self._others: dict[tuple[Any, ...], _native.Call] = {}  # by layout
+        self._known: dict[Any, _native.Call] = {}  # the same by what is quick to see of the arguments
         self._kernel: Any = None
         if contraction.points and math.prod(contraction.output_shape):
             self._kernel = _bind(self, self, layout)
@@ -165,6 +166,15 @@ class Tuned(_native.Call):
     # Calls that aren't of the tuned form --------------------------------------------------------------------------
 
     def _call_slowly(self, *operands: Any, out: Any = None, **epilogue: Any) -> Any:
+        known = self._known.get(_strides(operands, out, epilogue)) if self._known else None
+        if known is not None:
+            try:
+                return known(*operands, out=out, **epilogue)
+            except TypeError:  # equal strides, but something else differs: a type, a shape, an overlap
+                pass
+        return self._call_checked(operands, out, epilogue)
+
+    def _call_checked(self, operands: tuple[Any, ...], out: Any, epilogue: dict[str, Any]) -> Any:
         contraction = self.contraction
         if len(operands) != len(contraction.operands):
             raise OperandCount(text=contraction.text, expected=len(contraction.operands), found=len(operands))
@@ -178,19 +188,22 @@ class Tuned(_native.Call):
             result = _new_output(contraction)
         else:
             result = adopt_output(contraction, out, [*arrays, *extras], names)
-        self._run(arrays, result, extras)
+        call = self._run(arrays, result, extras)
+        if call is not None:
+            self._known[_strides(operands, out, epilogue)] = call
         return out if out is not None else to_library_of(operands[0], result)
 
-    def _run(self, arrays: list[Any], result: Any, extras: list[Any]) -> None:
+    def _run(self, arrays: list[Any], result: Any, extras: list[Any]) -> _native.Call | None:
+        """Run on checked arrays; the call that did it, None where there was nothing to run."""
         contraction = self.contraction
         if 0 in contraction.output_shape:
-            return
+            return None
         if not contraction.points:  # nothing to reduce: every element is the semiring's identity
             from strop.loops.reference import reference
 
             named = dict(zip((name for name, _ in contraction.epilogue_operands), extras, strict=True))
             result[...] = reference(contraction, arrays, result if contraction.accumulate else None, named)
-            return
+            return None
         layout = layout_of(contraction, arrays, out=result, epilogue=extras)
         key = (layout.operands, layout.output, layout.epilogue)
         if key not in self._others:
@@ -203,9 +216,22 @@ class Tuned(_native.Call):
             for array, shape in zip(arrays, contraction.operand_shapes, strict=True)
         ]
         self._others[key]._run_checked((*windows, *extras), result)
+        return self._others[key]
 
 
 _native.enable_vectorcall(Tuned)
+
+
+def _strides(operands: tuple[Any, ...], out: Any, epilogue: Mapping[str, Any]) -> Any:
+    """The strides of the arguments: enough to guess by, since the call itself checks all."""
+    try:
+        return (
+            tuple(operand.strides for operand in operands),
+            None if out is None else out.strides,
+            tuple(value.strides for value in epilogue.values()),
+        )
+    except AttributeError:  # an array of another library
+        return None
 
 
 def _new_output(contraction: Contraction) -> np.ndarray[Any, Any]:
