@@ -22,7 +22,7 @@ def errors() -> str:
     from strop.errors import catalogue
 
     return "\n".join(
-        f"### {error.code}\n\n{_plain(error.template)}<br>**{_plain(str(error.fix))}**\n\n"
+        f"### {error.code}\n\n{_plain(error.template)}<br>→ {_plain(str(error.fix))}\n\n"
         f"`strop.errors.{error.__name__}`, exit code {error.exit_code}\n"
         for error in catalogue()
     )
@@ -62,10 +62,10 @@ def commands() -> str:
 
     group: Any = main
     shown = []
-    with click.Context(group, info_name="strop", terminal_width=100) as root:
+    with click.Context(group, info_name="strop", terminal_width=78) as root:
         for name in group.list_commands(root):
             command = group.get_command(root, name)
-            with click.Context(command, info_name=name, parent=root, terminal_width=100) as context:
+            with click.Context(command, info_name=name, parent=root, terminal_width=78) as context:
                 shown.append(f"## strop {name}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(shown)
 
