@@ -48,7 +48,6 @@ Evaluator::Evaluator(Spec problem, const std::vector<int>& alignments, uint64_t 
     tensors_.push_back(std::make_unique<TensorBuffer>(tensor, problem_.sizes, problem_.type, alignments.at(t), guard,
                                                       static_cast<int>(t)));
     TensorBuffer& buffer = *tensors_.back();
-    buffer.poison();
     if (t != inputs || problem_.accumulate) buffer.fill_random(static_cast<uint32_t>(seed * 1000003 + t));
     buffer.remember();
     if (t < inputs) arguments_.inputs[t] = buffer.zero();
@@ -106,7 +105,7 @@ void Evaluator::compare_exactly(const Row& row, Finding& finding) const {
     const T value = *reinterpret_cast<const T*>(address);
     const double expected = reference_.value[row.first + i], error = reference_.error[row.first + i];
     double excess = std::numeric_limits<double>::infinity();
-    const bool unwritten = TensorBuffer::is_poison(address, sizeof(T));
+    const bool unwritten = output().is_poison(address);
     if (unwritten) {
       ++finding.unwritten;
     } else {
@@ -147,8 +146,6 @@ void Evaluator::compare(Finding& finding) const {
 }
 
 Check Evaluator::check(const Kernel& kernel, int threads) {
-  for (const auto& tensor : tensors_)
-    if (tensor.get() != &output() && !tensor->unchanged()) tensor->restore();
   output().restore();
   run_parallel(kernel, arguments_, threads);
 
@@ -168,7 +165,10 @@ Check Evaluator::check(const Kernel& kernel, int threads) {
     check.detail = std::to_string(finding.unwritten) + " values were not written";
   check.inputs_unchanged = true;
   for (const auto& tensor : tensors_)
-    if (tensor.get() != &output() && !tensor->unchanged()) check.inputs_unchanged = false;
+    if (tensor.get() != &output() && !tensor->unchanged()) {
+      check.inputs_unchanged = false;
+      tensor->restore();
+    }
   check.fences_whole = output().fences_unchanged() && output().gaps_unchanged();
   return check;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "spec.hpp"
@@ -15,7 +16,8 @@ enum class Guard { none = 0, after = 1, before = 2 };
 class TensorBuffer {
  public:
   // `alignment` is the class of the address of the element at index zero: 64, 32 or 16 means a multiple of it and of
-  // no larger power of two (64: of at least 64); any other, of the element only. `place` tells operands apart.
+  // no larger power of two (64: of at least 64); any other, of the element only. `place` tells operands apart. The
+  // memory is poisoned: a quiet NaN of its own in every element, gap and fence.
   TensorBuffer(const Tensor& tensor, const std::vector<int64_t>& sizes, Scalar type, int alignment, Guard guard,
                int place);
   ~TensorBuffer();
@@ -26,7 +28,6 @@ class TensorBuffer {
   char* lowest() const { return zero_ + lowest_; }  // the first byte of an element
   size_t span() const { return static_cast<size_t>(end_ - lowest_); }
 
-  void poison();                                    // a quiet NaN in every element, gap and fence
   void fill_random(uint32_t seed);                  // elements uniform in [-1, 1); fences and wide gaps stay
   int64_t count_poison() const;                     // elements that nobody wrote
   void remember();                                  // what it holds now is how it should stay
@@ -35,11 +36,9 @@ class TensorBuffer {
   bool unchanged();                                 // all of it; of a large one, another sixteenth of it each time
   bool gaps_unchanged();                            // overwrites the elements with what was remembered
 
-  static bool is_poison(const char* element, int item);
+  bool is_poison(const char* element) const { return std::memcmp(element, &poison_, item_) == 0; }
 
  private:
-  static uint32_t poison32() { return 0xFFE5A5A5U; }
-  static uint64_t poison64() { return 0xFFFDA5A5A5A5A5A5ULL; }
   bool dense() const { return elements_ * item_ == static_cast<int64_t>(span()); }
   template <typename Body>
   void each_element(const Body& body) const;
@@ -48,6 +47,7 @@ class TensorBuffer {
 
   std::vector<int64_t> extents_, strides_;  // of the axes that index it
   int item_;
+  uint64_t poison_;                         // arithmetic hands NaNs on: each operand has its own, to tell whose it is
   int64_t lowest_ = 0, end_ = 0;            // bytes from zero_: [lowest_, end_)
   int64_t elements_ = 1;
   char* mapping_ = nullptr;
