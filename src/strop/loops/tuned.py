@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 LONG_FLOPS = 2_000_000
 """Calls with more work than this let other Python threads run: giving up the lock costs what 100 ns do."""
 
+MOST_LAYOUTS = 64
+"""Kernels for other layouts that one object keeps."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -189,8 +192,9 @@ class Tuned(_native.Call):
         else:
             result = adopt_output(contraction, out, [*arrays, *extras], names)
         call = self._run(arrays, result, extras)
-        if call is not None:
-            self._known[_strides(operands, out, epilogue)] = call
+        key = _strides(operands, out, epilogue)
+        if call is not None and key is not None:
+            self._known[key] = call
         return out if out is not None else to_library_of(operands[0], result)
 
     def _run(self, arrays: list[Any], result: Any, extras: list[Any]) -> _native.Call | None:
@@ -207,6 +211,9 @@ class Tuned(_native.Call):
         layout = layout_of(contraction, arrays, out=result, epilogue=extras)
         key = (layout.operands, layout.output, layout.epilogue)
         if key not in self._others:
+            if len(self._others) >= MOST_LAYOUTS:
+                self._others.clear()
+                self._known.clear()
             call = _native.Call()
             _bind(call, self, layout)
             self._others[key] = call
