@@ -68,6 +68,12 @@ class NumpyComparison:
         return Measurement(samples=self._ratios).interval
 
     @property
+    def tie(self) -> bool:
+        """Whether neither side is shown to be faster."""
+        low, high = self.interval
+        return low <= 1 <= high
+
+    @property
     def _ratios(self) -> tuple[float, ...]:
         return tuple(theirs / ours for ours, theirs in zip(self.ours, self.theirs, strict=True))
 
@@ -87,6 +93,19 @@ class NumpyComparison:
             "speedup_median": self.speedup_median,
             "speedup_interval": list(self.interval),
         }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> NumpyComparison:
+        """The inverse of :meth:`to_json`; what follows from the samples is computed anew."""
+        return cls(
+            ours=tuple(value["ours_s"]),
+            theirs=tuple(value["numpy_s"]),
+            way=value["way"],
+            numpy=value["numpy"],
+            blas=value["blas"],
+            threads=value["threads"],
+            cpus=tuple(value["cpus"]),
+        )
 
 
 def time_against_numpy(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -190,6 +191,14 @@ class Store:
         query = "SELECT data FROM run_blob JOIN blob USING (hash) WHERE run = ? AND name = ?"
         row = self._database.row(query, (run_id, name))
         return row[0] if row else None
+
+    def attach(self, run_id: str, name: str, data: bytes) -> None:
+        """Keep ``data`` with a run that has ended, under ``name``; a run that is gone keeps nothing."""
+        digest = hashlib.sha256(data).hexdigest()
+        with self._database.transaction() as connection:
+            if self._database.row("SELECT 1 FROM run WHERE id = ?", (run_id,)):
+                connection.execute("INSERT OR IGNORE INTO blob VALUES (?, ?)", (digest, data))
+                connection.execute("INSERT OR REPLACE INTO run_blob VALUES (?, ?, ?)", (run_id, name, digest))
 
     def delete(self, run_ids: list[str]) -> list[str]:
         """Delete runs with all they hold; the ids of those deleted. A run in progress stays."""
