@@ -41,11 +41,17 @@ CHECK_SEED = 1
 class Observer(Protocol):
     """Who watches a run: the live table. Called from the thread that runs the search."""
 
-    def started(self, problem: LoopProblem, peak_gflops: float | None) -> None:
-        """The search begins."""
+    def started(self, question: Question, spent_s: float) -> None:
+        """The search begins, or goes on after `spent_s` seconds."""
+
+    def peak(self, gflops: float) -> None:
+        """What registers alone allow here is known."""
 
     def trial(self, trial: Trial, best: Trial | None) -> None:
         """A candidate ended."""
+
+    def racing(self, finalists: int) -> None:
+        """The search is over; the finalists are measured against each other."""
 
     def interrupted(self, best: Tuned | None) -> None:
         """Ctrl-C: the best so far, if there is one. The KeyboardInterrupt goes on."""
@@ -130,10 +136,12 @@ def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, wa
     with service_for(question) as service:
         try:
             if observer is not None:
-                observer.started(problem, None)
+                observer.started(question, progress.spent_before)
             explore(progress, search, service, handle, observer)
             if progress.best is None:
                 raise NothingMeasured(counts=said(progress.verdicts), run=handle.id)
+            if observer is not None:
+                observer.racing(len(progress.finalists(question.effort.finalists)))
             findings, winner = decide(progress, service, handle)
         except KeyboardInterrupt:
             best = provisional(progress, handle)
@@ -152,12 +160,16 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
     seconds = math.inf if budget.seconds is None else budget.seconds * (1 - FINAL_SHARE)
     most = math.inf if budget.evaluations is None else budget.evaluations
     size = 8  # small at first: the best of a few is soon known, and the search learns from it
+    batches = 0
     while progress.seconds < seconds and len(progress.trace) < most:
         asked = search.ask(int(min(size, most - len(progress.trace))))
         if not asked:
             return
         batch_began = time.monotonic()
         ended = list(evaluate(asked, progress, service))
+        if observer is not None and batches == 0:
+            observer.peak(service.peak() / 1e9)
+        batches += 1
         for candidate, schedule, summary, outcome in ended:
             trial = progress.note(candidate, schedule, summary, outcome)
             search.tell(candidate, outcome)
@@ -166,7 +178,7 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
         trials = [StoredTrial(candidate=candidate, outcome=outcome) for candidate, _, _, outcome in ended]
         handle.record_many(trials, state=search.state)
         each = (time.monotonic() - batch_began) / len(asked)
-        size = max(1, min(BATCH, int((seconds - progress.seconds) / each)))
+        size = int(max(1, min(BATCH, (seconds - progress.seconds) / each)))
 
 
 def evaluate(
