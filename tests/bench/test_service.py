@@ -335,7 +335,7 @@ def test_the_worker_runs_where_it_is_told_leaves_no_core_and_gains_no_rights(ser
     status = Path(f"/proc/{worker_of(service).pid}/status").read_text()
     fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert fields["NoNewPrivs"] == "1"
-    assert fields["Cpus_allowed_list"] == ",".join(map(str, service._cpus))
+    assert fields["Cpus_allowed_list"] == ",".join(map(str, sorted(service.cpus)))
     limits = Path(f"/proc/{worker_of(service).pid}/limits").read_text()
     (core,) = [line.split()[4] for line in limits.splitlines() if line.startswith("Max core file size")]
     assert core == "1"

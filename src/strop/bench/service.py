@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from strop.bench import protocol
-from strop.bench.pinning import timing_cpus
+from strop.bench.claims import Claim
 from strop.bench.process import Died, WorkerProcess, take_spare
 from strop.bench.protocol import QUICK, Pass
 from strop.errors import NativeMissing, WorkerLost
@@ -81,7 +81,7 @@ class Service:
     ``isa`` the instruction set whose peak bounds them: what is faster is ``implausible``; 0 switches that off.
     ``reference`` is the spec that every batch is compared with to see drift; without it, the fastest of the first
     batch. ``estimate_s`` is what a call of the slowest schedule may take, ``least_limit_s`` what any candidate may.
-    ``cpus`` are those to run on, by default those that peers are timed on.
+    ``cpus`` are those to run on, by default as many as there are threads, on which no other strop measures.
     """
 
     def __init__(
@@ -103,7 +103,8 @@ class Service:
         self._reference = reference
         self._least_limit_s = least_limit_s + estimate_s
         self._prepare_limit_s = START_S + 1000 * estimate_s
-        self._cpus = timing_cpus(threads) if cpus is None else tuple(cpus)
+        self._fixed_cpus = None if cpus is None else tuple(cpus)
+        self._claim: Claim | None = None
         self._worker: WorkerProcess | None = None
         self._prepared = False
         self._failures = 0
@@ -130,7 +131,7 @@ class Service:
                 self._worker = take_spare() or WorkerProcess()
             except OSError as error:
                 raise WorkerLost(times=1, reason=error) from None
-            self._worker.send(("problem", self._evaluator, self._threads, self._cpus, self._reference))
+            self._worker.send(("problem", self._evaluator, self._threads, self.cpus, self._reference))
             if self._flops and self._peak is None:
                 self._probe(self._worker)
 
@@ -139,7 +140,19 @@ class Service:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
+        if self._claim is not None:
+            self._claim.release()
+            self._claim = None
         self._batches.clear()
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The CPUs that the worker runs on."""
+        if self._fixed_cpus is not None:
+            return self._fixed_cpus
+        if self._claim is None:
+            self._claim = Claim(self._threads)
+        return self._claim.cpus
 
     def evaluate(self, candidates: Iterable[tuple[str, Spec]], *, passes: Sequence[Pass] = QUICK) -> Iterator[Result]:
         """Submit a batch, 16 to 32 is a good size, and yield each result as soon as it is known.
