@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from strop.loops.tuned import Tuned
 
 
-class AxisSize(click.ParamType):
+class AxisSize(click.ParamType[tuple[str, int]]):
     """`m=192`: the size of an axis."""
 
     name = "axis=n"

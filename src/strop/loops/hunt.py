@@ -19,7 +19,6 @@ from strop.loops.kernel import completed, native
 from strop.loops.lower import lower
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.nest import Nest
-from strop.loops.problem import LoopProblem
 from strop.loops.question import Question
 from strop.loops.tuned import Findings, Trial, Tuned
 from strop.store.handle import RunHandle

@@ -9,13 +9,15 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from strop.errors import StropError
+from strop.loops.command import command
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.question import Question
 from strop.loops.tuned import Findings, Trial, Tuned
-from strop.report.units import percent, seconds
+from strop.report.units import percent, seconds, times
 from strop.values.measurement import Measurement
 
 if TYPE_CHECKING:
+    from strop.bench.numpy_peer import NumpyComparison
     from strop.store.handle import RunHandle
     from strop.store.store import Store
 
@@ -30,20 +32,28 @@ def tuned(question: Question, schedule: Schedule, findings: Findings, *, run_id:
         nest=replay(problem.contraction, schedule),
         isa=problem.isa,
         threads=problem.threads,
-        findings=replace(findings, run_id=run_id),
+        findings=replace(findings, run_id=run_id, command=command(question)),
     )
 
 
-def sentence(result: Tuned) -> str:
-    """What came out, in one line: time, share of the peak, schedule."""
-    words = [f"schedule {result.nest.summary}" if result.nest.loops else "nothing to schedule"]
+def sentence(result: Tuned, numpy: NumpyComparison | None = None) -> str:
+    """What came out, in one line: time, share of the peak, how NumPy compares, schedule."""
+    schedule = f"schedule {result.nest.summary}" if result.nest.loops else "nothing to schedule"
     if result.measurement is None:
-        return f"{words[0]}, not measured"
-    time_and_share = seconds(result.measurement.median)
+        return f"{schedule}, not measured"
+    parts = [seconds(result.measurement.median)]
     if result.share_of_peak:
         whose = "this core's" if result.threads == 1 else f"the {result.threads} threads'"
-        time_and_share += f", {percent(result.share_of_peak)} of {whose} peak"
-    return f"{time_and_share}; {words[0]}"
+        parts.append(f"{percent(result.share_of_peak)} of {whose} peak")
+    if numpy is not None:
+        parts.append(against(numpy))
+    return f"{', '.join(parts)}; {schedule}"
+
+
+def against(numpy: NumpyComparison) -> str:
+    """How many times as fast as NumPy, or that neither was shown to be faster."""
+    ratio = times(numpy.speedup_median)
+    return f"a tie with NumPy ({ratio})" if numpy.tie else f"{ratio} NumPy"
 
 
 def to_json(result: Tuned) -> dict[str, Any]:

@@ -64,6 +64,7 @@ class Findings:
     from_store: bool = False
     age_seconds: float | None = None
     run_id: str | None = None
+    command: str | None = None
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
 
