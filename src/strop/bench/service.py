@@ -14,64 +14,22 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from strop.bench import protocol
+from strop.bench.batches import Batch, Job, Lost, Result, Spec, blamed, culprit_of
 from strop.bench.claims import Claim
 from strop.bench.process import Died, WorkerProcess, take_spare
 from strop.bench.protocol import QUICK, Pass
 from strop.errors import NativeMissing, WorkerLost
 from strop.values.verdict import Verdict
 
-Spec = tuple[Any, ...]
-"""The positional arguments of ``_native.compile``: tuples, numbers and words only."""
+__all__ = ["Result", "Service", "Spec"]
 
 PATIENCE = 20.0  # times the slowest candidate so far, or the time that the worker announced
 START_S = 30.0  # until a worker has taken up its problem, and then some for a large one's reference result
 STARTS = 3  # failures in a row
 PROBE_S = 0.003
-
-
-class Result(NamedTuple):
-    """What became of a candidate.
-
-    ``samples`` are seconds per call, ascending, scaled by the drift since the first batch; empty unless the verdict is
-    ``ok``, ``noisy`` or ``implausible``.
-    """
-
-    id: str
-    verdict: Verdict
-    samples: tuple[float, ...]
-    detail: str
-
-
-@dataclass(slots=True, eq=False)
-class _Job:
-    number: int
-    id: str
-    spec: Spec
-    running: bool = False  # it compiled
-    checked: bool = False
-    spared: bool = False  # in flight once when the worker was killed from outside
-
-
-@dataclass(slots=True, eq=False)
-class _Batch:
-    jobs: dict[int, _Job]  # those without a result
-    passes: tuple[Pass, ...] | None  # None: to be kept for a final
-    second_look: bool = False
-    scale: float = 1.0
-    expected_s: float | None = None  # set while its kernels are timed together
-
-
-class _Lost(Exception):
-    """The worker is gone, amid a candidate (or several) or before it had taken up the problem."""
-
-    def __init__(self, verdict: Verdict, detail: str, *, by_signal: int | None = None, started: bool = True) -> None:
-        super().__init__(detail)
-        self.verdict, self.detail = verdict, detail
-        self.by_signal, self.started = by_signal, started
 
 
 class Service:
@@ -111,7 +69,7 @@ class Service:
         self._level: float | None = None
         self._peak: float | None = None
         self._numbers = 0
-        self._batches: deque[_Batch] = deque()
+        self._batches: deque[Batch] = deque()
         self.slowest_s = 0.0
         """What compiling and checking took for the slowest candidate that was right."""
         self.restarts = 0
@@ -212,27 +170,27 @@ class Service:
         self._worker.send(("time", list(numbers), rounds, sample_s))
         try:
             _, rows = self._receive(self._least_limit_s + PATIENCE * expected_s, "times")
-        except _Lost:
+        except Lost:
             self.restarts += 1
             return None
         return [list(row) for row in rows]
 
     # Sending ----------------------------------------------------------------------------------------------------------
 
-    def _jobs(self, candidates: Iterable[tuple[str, Spec]]) -> list[_Job]:
+    def _jobs(self, candidates: Iterable[tuple[str, Spec]]) -> list[Job]:
         first = self._numbers
-        jobs = [_Job(number, id, spec) for number, (id, spec) in enumerate(candidates, first)]
+        jobs = [Job(number, id, spec) for number, (id, spec) in enumerate(candidates, first)]
         self._numbers += len(jobs)
         return jobs
 
-    def _send(self, jobs: Sequence[_Job], passes: tuple[Pass, ...] | None, *, second_look: bool = False) -> None:
+    def _send(self, jobs: Sequence[Job], passes: tuple[Pass, ...] | None, *, second_look: bool = False) -> None:
         if jobs:
             self.start()
-            batch = _Batch({job.number: job for job in jobs}, passes, second_look)
+            batch = Batch({job.number: job for job in jobs}, passes, second_look)
             self._batches.append(batch)
             self._tell(batch)
 
-    def _tell(self, batch: _Batch) -> None:
+    def _tell(self, batch: Batch) -> None:
         assert self._worker is not None
         jobs = [(job.number, job.spec) for job in batch.jobs.values()]
         if batch.passes is None:
@@ -245,11 +203,11 @@ class Service:
 
     # Receiving --------------------------------------------------------------------------------------------------------
 
-    def _advance(self, batch: _Batch) -> Iterator[Result]:
+    def _advance(self, batch: Batch) -> Iterator[Result]:
         """Take one report, which is of the batch at the front, and yield what it settles."""
         try:
             report = self._receive(self._limit(batch))
-        except _Lost as lost:
+        except Lost as lost:
             self._batches.popleft()
             yield from self._recover(batch, lost)
             return
@@ -272,7 +230,7 @@ class Service:
             case ("done",):
                 self._batches.popleft()
 
-    def _judge(self, batch: _Batch, job: _Job, samples: Sequence[float]) -> Iterator[Result]:
+    def _judge(self, batch: Batch, job: Job, samples: Sequence[float]) -> Iterator[Result]:
         """Yield the result, or nothing where the candidate deserves a second look."""
         verdict, detail = Verdict.OK, ""
         if protocol.implausible(samples, flops=self._flops, peak_flops=self._peak):
@@ -285,7 +243,7 @@ class Service:
             return
         assert self._worker is not None
         self._probe(self._worker)  # the first probe may have met the machine in a slow moment
-        self._send([_Job(job.number, job.id, job.spec)], batch.passes, second_look=True)
+        self._send([Job(job.number, job.id, job.spec)], batch.passes, second_look=True)
 
     def _drift(self, samples: Sequence[float]) -> float:
         if not samples:
@@ -295,23 +253,23 @@ class Service:
             self._level = now
         return self._level / now
 
-    def _limit(self, batch: _Batch) -> float:
+    def _limit(self, batch: Batch) -> float:
         """Seconds without a report after which the worker is taken to hang."""
         if batch.expected_s is not None:
             return self._least_limit_s + PATIENCE * batch.expected_s
         return max(self._least_limit_s, PATIENCE * self.slowest_s)
 
     def _receive(self, limit_s: float, kind: str | None = None) -> Any:
-        """The next report about a batch, or of one kind. Raises _Lost with the worker already killed."""
+        """The next report about a batch, or of one kind. Raises Lost with the worker already killed."""
         assert self._worker is not None
         while True:
             limit = limit_s if self._prepared else self._prepare_limit_s
             try:
                 report = self._worker.receive_within(limit, threads=self._threads)
             except Died as died:
-                raise self._lost(_Lost(Verdict.CRASH, str(died), by_signal=died.signal)) from None
+                raise self._lost(Lost(Verdict.CRASH, str(died), by_signal=died.signal)) from None
             if report is None:
-                raise self._lost(_Lost(Verdict.RUN_TIMEOUT, f"no end within {limit:.2g} s"))
+                raise self._lost(Lost(Verdict.RUN_TIMEOUT, f"no end within {limit:.2g} s"))
             match report:
                 case ("ready", *_):
                     pass
@@ -326,7 +284,7 @@ class Service:
 
     # When the worker is lost ------------------------------------------------------------------------------------------
 
-    def _lost(self, lost: _Lost) -> _Lost:
+    def _lost(self, lost: Lost) -> Lost:
         """Clear away the worker. Raises WorkerLost where too many in a row never came to their problem."""
         assert self._worker is not None
         words = self._worker.words()
@@ -340,21 +298,21 @@ class Service:
                 raise WorkerLost(times=STARTS, reason=words or lost.detail)
         return lost
 
-    def _recover(self, batch: _Batch, lost: _Lost) -> Iterator[Result]:
+    def _recover(self, batch: Batch, lost: Lost) -> Iterator[Result]:
         """Yield the result of the candidate to blame, start anew, and send again what has no result."""
         self.restarts += 1
         left = list(batch.jobs.values())
         groups = [left]
         if lost.started:
-            culprit = _culprit(left)
+            culprit = culprit_of(left)
             if culprit is None:
                 groups = [[job] for job in left]  # they ran interleaved: alone, the culprit will show
             elif lost.by_signal == signal.SIGKILL and not culprit.spared:
                 culprit.spared = True  # no kernel of ours sends that: a person, or the system out of memory
             else:
                 left.remove(culprit)
-                yield _blamed(culprit, lost)
-        again = [_Batch({job.number: job for job in jobs}, batch.passes, batch.second_look) for jobs in groups if jobs]
+                yield blamed(culprit, lost)
+        again = [Batch({job.number: job for job in jobs}, batch.passes, batch.second_look) for jobs in groups if jobs]
         self._batches.extendleft(reversed(again))
         if not self._batches:
             return
@@ -364,20 +322,3 @@ class Service:
             for job in each.jobs.values():
                 job.running = job.checked = False
             self._tell(each)
-
-
-def _culprit(jobs: Sequence[_Job]) -> _Job | None:
-    """Jobs are compiled and checked in turn, then timed together."""
-    unchecked = [job for job in jobs if not job.checked]
-    if unchecked:
-        return unchecked[0]
-    return jobs[0] if len(jobs) == 1 else None
-
-
-def _blamed(job: _Job, lost: _Lost) -> Result:
-    if lost.by_signal == signal.SIGKILL:
-        return Result(job.id, Verdict.LIMIT, (), "the process was killed from outside twice; is memory short?")
-    if lost.verdict is Verdict.RUN_TIMEOUT and not job.running:
-        return Result(job.id, Verdict.COMPILE_TIMEOUT, (), lost.detail)
-    when = "timed" if job.checked else "first run" if job.running else "compiled"
-    return Result(job.id, lost.verdict, (), f"{lost.detail}, while being {when}")
