@@ -28,10 +28,9 @@ WORTH_COPYING_BYTES = 256 << 20
 class Database:
     """An open store file. Every method turns SQLite's errors into those of the catalogue."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, *, writable: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
         self.path = path
-        self.writable = writable
 
     @classmethod
     def open(cls, path: Path) -> Database:
@@ -47,7 +46,7 @@ class Database:
             raise ReadOnlyStore(path=path, reason=f"{error.strerror or error}: {error.filename}") from None
         with translated(path):
             connection = sqlite3.connect(path, timeout=faults.BUSY_S, isolation_level=None)
-        database = cls(connection, path, writable=True)
+        database = cls(connection, path)
         try:
             database._prepare()
         except BaseException:
@@ -71,7 +70,7 @@ class Database:
         with translated(path):
             uri = f"{path.absolute().as_uri()}?{mode}"
             connection = sqlite3.connect(uri, uri=True, timeout=faults.BUSY_S, isolation_level=None)
-        database = cls(connection, path, writable=False)
+        database = cls(connection, path)
         try:
             version = database._version()
         except BaseException:
@@ -82,17 +81,17 @@ class Database:
         return database
 
     @classmethod
-    def in_memory(cls) -> Database:
-        """A store that ends with the process."""
+    def in_memory(cls, path: Path = MEMORY) -> Database:
+        """A store that ends with the process; ``path`` is the name it goes by."""
         import sqlite3
 
-        database = cls(sqlite3.connect(":memory:", isolation_level=None), MEMORY, writable=True)
+        database = cls(sqlite3.connect(":memory:", isolation_level=None), path)
         database._prepare()
         return database
 
     def copied(self) -> Database:
         """A copy of this store in memory, brought to this layout; this one is closed."""
-        copy = Database.in_memory()
+        copy = Database.in_memory(self.path)
         with translated(self.path):
             self.connection.backup(copy.connection)
         self.close()

@@ -45,7 +45,7 @@ def open_store(home: Path | None = None, *, read_only: bool = False) -> Store:
     path = home / FILE
     if not read_only:
         return Store(Database.open(path))
-    return Store(Database.open_for_reading(path) if path.exists() else Database.in_memory())
+    return Store(Database.open_for_reading(path) if path.exists() else Database.in_memory(path))
 
 
 class Store:
