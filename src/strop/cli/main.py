@@ -15,6 +15,7 @@ from strop.errors import BadUsage, StropError
 
 VERBS = {
     "tune": "Find a fast schedule for a tensor contraction on this CPU.",
+    "runs": "List, show, compare, dump and prune what was measured.",
     "doctor": "Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, settings.",
 }
 """What `strop --help` says of each verb; its command has the verb's name in the module of that name."""
