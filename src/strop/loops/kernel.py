@@ -90,8 +90,6 @@ def compile(  # noqa: A001 - the public name
     >>> float(kernel(a, b).sum())
     24000.0
     """
-    from strop.loops.tuned import Tuned
-
     check_space(space)
     isa, layout = chosen_isa(), Layout.default(contraction)
     moves = as_schedule(schedule, contraction)
@@ -99,4 +97,6 @@ def compile(  # noqa: A001 - the public name
     if space == "full":
         nest, added = completed(nest, layout, isa, threads)
         moves += added
+    from strop.loops.tuned import Tuned  # needs the native module, whose absence has been told of by now
+
     return Tuned(contraction=contraction, layout=layout, schedule=moves, nest=nest, isa=isa, threads=threads)
