@@ -160,7 +160,8 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
     most = math.inf if budget.evaluations is None else budget.evaluations
     size = 8  # small at first: the best of a few is soon known, and the search learns from it
     batches = 0
-    while progress.seconds < seconds and len(progress.trace) < most:
+    # However short the time, something is tried: on a slow or busy machine starting alone may take a quick run's.
+    while not progress.trace or (progress.seconds < seconds and len(progress.trace) < most):
         asked = search.ask(int(min(size, most - len(progress.trace))))
         if not asked:
             return
