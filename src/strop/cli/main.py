@@ -57,6 +57,8 @@ class Strop(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in words
         extra["standalone_mode"] = False
+        if os.environ.get("NO_COLOR"):
+            extra["color"] = False
         try:
             code = super().main(words, prog_name or "strop", **extra)
         except click.UsageError as error:
@@ -85,7 +87,8 @@ def said(error: StropError, as_json: bool) -> int:
 
         click.echo(json.dumps(error.to_json()))
     else:
-        click.echo(f"{click.style('strop:', fg='red', bold=True)} {error}", err=True)
+        colour = False if os.environ.get("NO_COLOR") else None
+        click.echo(f"{click.style('strop:', fg='red', bold=True)} {error}", err=True, color=colour)
     return error.exit_code
 
 

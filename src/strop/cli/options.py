@@ -27,6 +27,13 @@ class Output:
     verbose: bool = False
     quiet: bool = False
 
+    @property
+    def live(self) -> bool:
+        """Whether progress is shown: on a terminal, unless `-q`."""
+        from strop.report.live import is_live
+
+        return not self.quiet and is_live()
+
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one object of `--json`."""
         click.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))

@@ -9,7 +9,7 @@ class Interrupted(StropError):
     """Ctrl-C; not a mistake, but the exit code must say so."""
 
     code = "interrupted"
-    template = "Interrupted after {trials} trial(s); what was measured is kept."
+    template = "Interrupted after {trials}; what was measured is kept."
     fix = "Run the same command again to go on."
     exit_code = INTERRUPTED
 

@@ -13,7 +13,7 @@ from strop.loops.command import command
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.question import Question
 from strop.loops.tuned import Findings, Trial, Tuned
-from strop.report.units import percent, seconds, times
+from strop.report.units import ago, percent, seconds, times
 from strop.values.measurement import Measurement
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ def sentence(result: Tuned, numpy: NumpyComparison | None = None) -> str:
     if numpy is not None:
         parts.append(against(numpy))
     return f"{', '.join(parts)}; {schedule}"
+
+
+def origin(result: Tuned) -> str:
+    """Where a stored answer comes from, and the way to a new one."""
+    return f"from the store, measured {ago(result.findings.age_seconds or 0.0)}; --fresh measures anew"
 
 
 def against(numpy: NumpyComparison) -> str:

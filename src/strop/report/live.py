@@ -10,7 +10,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -59,6 +60,18 @@ class Live:
         self._file.write(f"{back}\r{ERASE}{text}")
         self._file.flush()
         self._height = height
+
+
+@contextmanager
+def passing(text: str, *, when: bool, file: TextIO | None = None) -> Iterator[None]:
+    """Show a line while the block runs, then wipe it away."""
+    live = Live(lambda: [text], file=file)
+    if not when:
+        yield
+        return
+    with live:
+        live.update(now=True)
+        yield
 
 
 def bar(share: float, *, width: int = 24) -> str:

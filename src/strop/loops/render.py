@@ -1,0 +1,273 @@
+"""A tuned contraction for people: lines on a terminal, a page, a notebook's output."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from strop.bench import protocol
+from strop.bench.machine import machine
+from strop.loops.nest import Nest
+from strop.loops.results import against, sentence
+from strop.report import chart
+from strop.report.chart import Bar, Level, Line
+from strop.report.page import Beside, Block, Drawing, Facts, Figures, Grid, Listing, Prose, Section, fragment, page
+from strop.report.table import Column, Table
+from strop.report.units import counted, digits, percent, seconds, times
+
+if TYPE_CHECKING:
+    from strop.bench.numpy_peer import NumpyComparison
+    from strop.errors import PeerFailed
+    from strop.loops.tuned import Tuned
+
+# On a terminal -------------------------------------------------------------------------------------------------------
+
+
+def finalists(tuned: Tuned) -> Table | None:
+    """The fastest schedules as they were ranked, each measured interleaved with the others."""
+    ranked = tuned.findings.finalists
+    if not ranked:
+        return None
+    winner, any_tie = ranked[0][1], protocol_ties(tuned) > 0
+    rows = []
+    for number, (nest, measured) in enumerate(ranked):
+        gflops = tuned.contraction.flops / measured.median / 1e9 if measured.median else None
+        share = percent(gflops / tuned.peak_gflops) if gflops and tuned.peak_gflops else "–"
+        rate = digits(gflops) if gflops else "–"
+        note = "tie" if number and protocol.tie(winner.samples, measured.samples) else ""
+        row = (str(number + 1), nest, seconds(measured.median), seconds(measured.best), rate, share)
+        rows.append((*row, note) if any_tie else row)
+    titles = (("", True), ("schedule", False), ("median", True), ("best", True), ("GFLOP/s", True), ("of peak", True))
+    columns = [Column(title, right) for title, right in titles] + [Column("")] * any_tie
+    return Table(tuple(columns), tuple(rows))
+
+
+def summary(tuned: Tuned) -> Iterator[str]:
+    """What was tried, what came of it, and where it is kept."""
+    found = tuned.findings
+    if found.finalists and protocol_ties(tuned):
+        yield f"{counted(protocol_ties(tuned), 'schedule')} within noise of the first: a tie."
+    if found.verdicts:
+        tried = counted(sum(found.verdicts.values()), "candidate")
+        how = f" by search {found.search}" if found.search else ""
+        kept = f"; run {found.run_id}" if found.run_id else ""
+        yield f"{tried} tried{how}: {verdicts(tuned)}{kept}"
+
+
+def protocol_ties(tuned: Tuned) -> int:
+    """How many finalists can't be told from the winner."""
+    ranked = tuned.findings.finalists
+    return sum(protocol.tie(ranked[0][1].samples, measured.samples) for _, measured in ranked[1:])
+
+
+def verdicts(tuned: Tuned) -> str:
+    """How many candidates ended how."""
+    return ", ".join(f"{count:,} {verdict}" for verdict, count in tuned.findings.verdicts.items())
+
+
+def compared(numpy: NumpyComparison) -> str:
+    """The comparison with NumPy in a line.
+
+    What was timed stands behind it: `1.12× NumPy (median of 60 interleaved rounds; np.matmul, OpenBLAS …)`.
+    """
+    rounds = counted(len(numpy.ours), "interleaved round")
+    how = f"median of {rounds}; {numpy.way}, {blas(numpy)}"
+    ratio = times(numpy.speedup_median)
+    return f"a tie with NumPy ({ratio}, {how})" if numpy.tie else f"{ratio} NumPy ({how})"
+
+
+def blas(numpy: NumpyComparison) -> str:
+    """The library behind NumPy, short: `OpenBLAS 0.3.31 SkylakeX`."""
+    name, _, kernel = numpy.blas.partition(", kernel ")
+    library, _, number = name.partition(" ")
+    known = "OpenBLAS" if "openblas" in library.lower() else library
+    short = ".".join(number.split(".")[:3])
+    return " ".join(filter(None, (known, short, kernel)))
+
+
+# A page --------------------------------------------------------------------------------------------------------------
+
+
+def report(tuned: Tuned, numpy: NumpyComparison | PeerFailed | None = None) -> str:
+    """The HTML report, one file that stands alone."""
+    from strop.errors import PeerFailed
+
+    comparison = None if isinstance(numpy, PeerFailed) else numpy
+    sections = [Section("", figures(tuned, comparison))]
+    if tuned.trace:
+        sections.append(Section("The search", [progress(tuned), *tried(tuned)]))
+    if tuned.findings.finalists:
+        sections.append(Section("The finalists", ranking(tuned)))
+    if numpy is not None:
+        sections.append(Section("Against NumPy", peer(numpy)))
+    sections.append(Section("The loops", [before_and_after(tuned), *schedule(tuned)]))
+    sections.append(Section("Where it was measured", [Facts(environment(tuned, comparison))]))
+    if tuned.findings.command:
+        sections.append(Section("Again", again(tuned)))
+    return page(
+        title=f"strop tune {tuned.contraction}",
+        subject=str(tuned.contraction),
+        sentence=capital(sentence(tuned, comparison)),
+        sections=sections,
+        warnings=tuned.findings.warnings,
+    )
+
+
+def notebook(tuned: Tuned) -> str:
+    """The same, shorter, as a notebook shows it."""
+    blocks: list[Block] = []
+    table = finalists(tuned)
+    if table is not None:
+        blocks.append(Grid(table))
+    blocks += tried(tuned)
+    if tuned.trace:
+        blocks.append(progress(tuned))
+    blocks += [before_and_after(tuned), *schedule(tuned)]
+    return fragment(
+        subject=str(tuned.contraction),
+        sentence=capital(sentence(tuned)),
+        blocks=blocks,
+        warnings=tuned.findings.warnings,
+    )
+
+
+def figures(tuned: Tuned, numpy: NumpyComparison | None) -> list[Block]:
+    """The numbers at the top."""
+    values = []
+    if tuned.measurement is not None:
+        values.append((seconds(tuned.measurement.median), "median of a call"))
+    if tuned.gflops:
+        values.append((f"{digits(tuned.gflops)} GFLOP/s", f"of {counted(tuned.contraction.flops, 'operation')}"))
+    if tuned.share_of_peak:
+        values.append((percent(tuned.share_of_peak), f"of the peak with {counted(tuned.threads, 'thread')}"))
+    if numpy is not None:
+        values.append((against(numpy).removesuffix(" NumPy"), "as fast as NumPy" if not numpy.tie else blas(numpy)))
+    return [Figures(values)] if values else []
+
+
+def progress(tuned: Tuned) -> Block:
+    """Best GFLOP/s over time, with every candidate that was measured as a dot."""
+    flops = tuned.contraction.flops
+    best = [(trial.seconds, trial.best_gflops) for trial in tuned.trace if trial.best_gflops is not None]
+    each = [(trial.seconds, flops / trial.measured_s / 1e9) for trial in tuned.trace if trial.measured_s]
+    levels = [Level(f"peak {digits(tuned.peak_gflops)}", tuned.peak_gflops)] if tuned.peak_gflops else []
+    svg = chart.line_chart(
+        [
+            Line(name="a candidate", points=each, step=False, colour=chart.SECOND),
+            Line(name="best so far", points=best),
+        ],
+        x_title="seconds",
+        y_title="GFLOP/s",
+        levels=levels,
+    )
+    return Drawing(svg, "Quick measurements while searching; the finalists are measured again, with care.")
+
+
+def tried(tuned: Tuned) -> list[Block]:
+    """What became of the candidates."""
+    return [Prose(f"{capital(line)}.") for line in summary(tuned)]
+
+
+def ranking(tuned: Tuned) -> list[Block]:
+    """The finalists as a table, and their times as bars with intervals."""
+    table = finalists(tuned)
+    assert table is not None
+    bars = [
+        Bar(nest, measured.median, seconds(measured.median), measured.interval)
+        for nest, measured in tuned.findings.finalists
+    ]
+    drawing = Drawing(
+        chart.bar_chart(bars, title="Time of the finalists"),
+        "Median time of a call with its 95% interval; shorter is faster.",
+    )
+    return [Grid(table), drawing]
+
+
+def peer(numpy: NumpyComparison | PeerFailed) -> list[Block]:
+    """The comparison with NumPy, or why there is none."""
+    from statistics import median
+
+    from strop.bench.numpy_peer import NumpyComparison
+
+    if not isinstance(numpy, NumpyComparison):
+        return [Prose(numpy.message)]
+    bars = [
+        Bar("strop", median(numpy.ours), seconds(median(numpy.ours))),
+        Bar("NumPy", median(numpy.theirs), seconds(median(numpy.theirs)), colour=chart.SECOND),
+    ]
+    low, high = numpy.interval
+    caption = (
+        f"Both timed in one process, turn by turn, from Python. Ratio {numpy.speedup_median:.3f} "
+        f"(95% interval {low:.3f} to {high:.3f}); of the best rounds {numpy.speedup_best:.3f}."
+    )
+    return [
+        Prose(f"{capital(compared(numpy))}."),
+        Drawing(chart.bar_chart(bars, title="Time of a call", label_width=80), caption),
+    ]
+
+
+def before_and_after(tuned: Tuned) -> Block:
+    """The nest as written beside the nest as tuned."""
+    return Beside(
+        [
+            Listing("As written", str(Nest.default(tuned.contraction)) or "nothing to do"),
+            Listing(f"Tuned: {tuned.nest.summary}", str(tuned.nest) or "nothing to do"),
+        ]
+    )
+
+
+def schedule(tuned: Tuned) -> list[Block]:
+    """The moves as text, and the document that `schedule=` and `--schedule` take."""
+    moves = "\n".join(map(str, tuned.schedule)) or "no moves: the loops run as written"
+    return [
+        Listing("The schedule's moves", moves),
+        Listing("As JSON, for strop.load and --schedule", json.dumps(tuned.to_json(), indent=2), folded=True),
+    ]
+
+
+def environment(tuned: Tuned, numpy: NumpyComparison | None) -> list[tuple[str, str]]:
+    """Machine and versions."""
+    from strop import __version__
+
+    here, found = machine(), tuned.findings
+    caches = ", ".join(
+        f"L{cache.level} {cache.size_bytes >> 10:,} KiB" for cache in here.caches if cache.kind != "instruction"
+    )
+    rows = [
+        ("CPU", f"{here.cpu}{', virtual' if here.virtual else ''}"),
+        ("Caches", caches),
+        ("Code for", f"{tuned.isa}, {counted(tuned.threads, 'thread')}"),
+        ("strop", __version__),
+        ("Python", f"{platform.python_version()}, {platform.system()} {platform.release()}"),
+        ("NumPy", f"{numpy.numpy}, {numpy.blas}" if numpy else _version("numpy")),
+        ("Effort", found.effort or ""),
+        ("Protocol", tuned.measurement.protocol if tuned.measurement else ""),
+        ("Machine id", here.fingerprint),
+        ("Run", found.run_id or ""),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def again(tuned: Tuned) -> list[Block]:
+    """The command that measures this anew."""
+    assert tuned.findings.command is not None
+    return [Listing("This measures the same anew", tuned.findings.command)]
+
+
+def capital(text: str) -> str:
+    """The text with a capital where it begins with a letter.
+
+    >>> capital("a tie with NumPy"), capital("77 µs")
+    ('A tie with NumPy', '77 µs')
+    """
+    return text[:1].upper() + text[1:]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
