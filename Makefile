@@ -8,6 +8,8 @@ JOBS   ?= 2
 PIP      := $(BIN)/python -m pip install -q --disable-pip-version-check
 # A development install: no CMake here, `make build` compiles in place.
 EDITABLE := $(PIP) --no-build-isolation --config-settings=wheel.cmake=false --config-settings=editable.mode=inplace
+BENCH    := $(BIN)/python benchmarks
+RECORDS  := build/bench
 MKDOCS   := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .DEFAULT_GOAL := help
@@ -66,9 +68,15 @@ fix: build/.dev ## format, and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: build build/.dev ## measure every claim; writes build/bench/*.json
-	@mkdir -p build/bench
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script --json build/bench/$$(basename $$script .py).json; done
+bench: build build/.dev ## measure every claim (a quiet machine, 10 minutes); writes docs/performance.md
+	$(BENCH)/matmul.py --json $(RECORDS)/matmul.json
+	$(BENCH)/matmul.py --aligned --json $(RECORDS)/matmul_aligned.json
+	$(BENCH)/constant_schedules.py --json $(RECORDS)/constant_schedules.json
+	$(BENCH)/code_generation.py --schedules $(RECORDS)/matmul.json --json $(RECORDS)/code_generation.json
+	$(BENCH)/ranking.py --json $(RECORDS)/ranking.json
+	$(BENCH)/latency.py --json $(RECORDS)/latency.json
+	$(BENCH)/footprint.py --json $(RECORDS)/footprint.json
+	$(BENCH)/write_performance.py
 
 soak: build build/.dev ## run the large counts in full; writes docs/soak.json
 	$(BIN)/pytest -n $(JOBS) --soak -m soak tests $(PYTEST_ARGS)
