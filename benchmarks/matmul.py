@@ -190,7 +190,7 @@ def measure_shape(shape: Shape, isa: str, *, aligned: bool, smoke: bool) -> dict
         "moves": [move.to_json() for move in tuned.schedule],
         "tuned_s": tuned_s,
         "tried": len(tuned.trace),
-        "ties": list(tuned.findings.ties),
+        "ties": [each.summary for each in tuned.findings.ties],
         "offsets_bytes": [each.ctypes.data % 64 for each in (a, b, c)],
         "cpus": list(cpus),
         "best_s": min(ours),

@@ -13,8 +13,7 @@ from strop.loops.results import sentence
 if TYPE_CHECKING:
     from strop.bench.numpy_peer import NumpyComparison
     from strop.errors import PeerFailed
-    from strop.loops.tuned import Tuned
-    from strop.values.measurement import Measurement
+    from strop.loops.tuned import Finalist, Tuned
 
 SCHEMA = "strop.tune/1"
 
@@ -44,7 +43,7 @@ def document(tuned: Tuned, numpy: NumpyComparison | PeerFailed | None = None) ->
         "share_of_peak": tuned.share_of_peak,
         "search": found.search,
         "effort": found.effort,
-        "finalists": [_finalist(tuned, nest, measured) for nest, measured in found.finalists],
+        "finalists": [_finalist(tuned, each) for each in found.finalists],
         "trials": len(found.trace),
         "verdicts": dict(found.verdicts),
         "run": found.run_id,
@@ -71,14 +70,15 @@ def trials_csv(tuned: Tuned) -> str:
     return file.getvalue()
 
 
-def _finalist(tuned: Tuned, nest: str, measured: Measurement) -> dict[str, Any]:
-    gflops = tuned.contraction.flops / measured.median / 1e9 if measured.median else None
+def _finalist(tuned: Tuned, finalist: Finalist) -> dict[str, Any]:
+    gflops = tuned.rate(finalist.measurement)
     return {
-        "summary": nest,
-        "measurement": measured.to_json(),
+        "summary": finalist.summary,
+        "notes": finalist.notes,
+        "measurement": finalist.measurement.to_json(),
         "gflops": gflops,
         "share_of_peak": gflops / tuned.peak_gflops if gflops and tuned.peak_gflops else None,
-        "tie": nest in tuned.findings.ties,
+        "tie": finalist.tie,
     }
 
 

@@ -20,7 +20,7 @@ from strop.loops.lower import lower
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.nest import Nest
 from strop.loops.question import Question
-from strop.loops.tuned import Findings, Trial, Tuned
+from strop.loops.tuned import Finalist, Findings, Trial, Tuned
 from strop.store.handle import RunHandle
 from strop.store.record import Trial as StoredTrial
 from strop.values.measurement import Measurement
@@ -228,15 +228,22 @@ def decide(progress: Progress, service: Service, handle: RunHandle) -> tuple[Fin
     for result in right:
         handle.record_final(result.id, measurement_of(result))
     winner = right[0]
-    ties = [result.id for result in right[1:] if protocol.tie(winner.samples, result.samples)]
+    finalists = tuple(
+        Finalist(
+            summary=nest_of(progress, result.id).summary,
+            notes=nest_of(progress, result.id).notes,
+            measurement=measurement_of(result),
+            tie=result is not winner and protocol.tie(winner.samples, result.samples),
+        )
+        for result in right
+    )
     findings = Findings(
         measurement=measurement_of(winner),
         peak_gflops=service.peak() / 1e9,
         search=question.search,
         effort=question.effort.name,
         trace=tuple(progress.trace),
-        finalists=tuple((nest_of(progress, result.id).summary, measurement_of(result)) for result in right),
-        ties=tuple(nest_of(progress, id).summary for id in ties),
+        finalists=finalists,
         verdicts=progress.verdicts,
     )
     return findings, winner.id
@@ -295,7 +302,7 @@ def measured(question: Question, schedule: Schedule, nest: Nest) -> Tuned:
 def modelled(question: Question, handle: RunHandle, warnings: Iterable[str]) -> Tuned:
     """A budget of 0: the model's schedule, unmeasured and not stored."""
     problem = question.problem
-    nest, schedule = completed(Nest.default(problem.contraction), problem.layout, problem.isa, problem.threads)
+    _, schedule = completed(Nest.default(problem.contraction), problem.layout, problem.isa, problem.threads)
     handle.interrupt()
     tuned = results.tuned(question, schedule, Findings(warnings=("The budget is 0: nothing was measured.",)))
     return results.with_warnings(tuned, warnings, handle.warning)

@@ -142,6 +142,24 @@ class Nest:
             words.append(word)
         return " ".join(words)
 
+    @property
+    def notes(self) -> str:
+        """What `summary` leaves out, in one line.
+
+        >>> from strop.loops.moves import Accumulators, Unroll, replay
+        >>> replay(Contraction.parse("mk,kn->mn", m=6, k=32, n=48), (Unroll("k.0", 4), Accumulators(2))).notes
+        'unroll k 4, 2 accumulators'
+        """
+        words = []
+        for loop in self.loops:
+            words += [f"{loop.axis} parallel"] * loop.parallel
+            words += [f"{loop.axis} balanced"] * loop.balanced
+            words += [f"pack {operand} in {loop.axis}" for operand in loop.pack]
+            words += [f"unroll {loop.axis} {loop.unroll}"] * (loop.unroll > 1)
+            words += [f"prefetch {operand} in {loop.axis}" for operand, _ in loop.prefetch]
+        words += [f"{self.accumulators} accumulators"] * (self.accumulators > 1)
+        return ", ".join(words)
+
     def lines(self) -> Iterator[str]:
         """The nest as pseudo-code, a line a loop."""
         names = self.names

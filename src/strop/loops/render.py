@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
+import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from strop.bench import protocol
 from strop.bench.machine import machine
 from strop.loops.nest import Nest
-from strop.loops.results import against, sentence
+from strop.loops.results import sentence
 from strop.report import chart
 from strop.report.chart import Bar, Level, Line
 from strop.report.page import Beside, Block, Drawing, Facts, Figures, Grid, Listing, Prose, Section, fragment, page
@@ -31,36 +31,28 @@ def finalists(tuned: Tuned) -> Table | None:
     ranked = tuned.findings.finalists
     if not ranked:
         return None
-    winner, any_tie = ranked[0][1], protocol_ties(tuned) > 0
     rows = []
-    for number, (nest, measured) in enumerate(ranked):
-        gflops = tuned.contraction.flops / measured.median / 1e9 if measured.median else None
-        share = percent(gflops / tuned.peak_gflops) if gflops and tuned.peak_gflops else "–"
-        rate = digits(gflops) if gflops else "–"
-        note = "tie" if number and protocol.tie(winner.samples, measured.samples) else ""
-        row = (str(number + 1), nest, seconds(measured.median), seconds(measured.best), rate, share)
-        rows.append((*row, note) if any_tie else row)
-    titles = (("", True), ("schedule", False), ("median", True), ("best", True), ("GFLOP/s", True), ("of peak", True))
-    columns = [Column(title, right) for title, right in titles] + [Column("")] * any_tie
-    return Table(tuple(columns), tuple(rows))
+    for number, finalist in enumerate(ranked, 1):
+        measured, rate = finalist.measurement, tuned.rate(finalist.measurement)
+        times = (seconds(measured.median), seconds(measured.best))
+        rates = (digits(rate), percent(rate / tuned.peak_gflops)) if rate and tuned.peak_gflops else ("–", "–")
+        what = (finalist.summary, finalist.notes, "tie" if finalist.tie else "")
+        rows.append((str(number), *times, *rates, *what))
+    numbers = [Column(title, right=True) for title in ("", "median", "best", "GFLOP/s", "of peak")]
+    table = Table((*numbers, Column("schedule"), Column("with"), Column("")), tuple(rows))
+    return table.without_empty_columns()
 
 
 def summary(tuned: Tuned) -> Iterator[str]:
     """What was tried, what came of it, and where it is kept."""
     found = tuned.findings
-    if found.finalists and protocol_ties(tuned):
-        yield f"{counted(protocol_ties(tuned), 'schedule')} within noise of the first: a tie."
+    if found.ties:
+        yield f"{counted(len(found.ties), 'schedule')} can't be told from the first: a tie within noise"
     if found.verdicts:
         tried = counted(sum(found.verdicts.values()), "candidate")
         how = f" by search {found.search}" if found.search else ""
         kept = f"; run {found.run_id}" if found.run_id else ""
         yield f"{tried} tried{how}: {verdicts(tuned)}{kept}"
-
-
-def protocol_ties(tuned: Tuned) -> int:
-    """How many finalists can't be told from the winner."""
-    ranked = tuned.findings.finalists
-    return sum(protocol.tie(ranked[0][1].samples, measured.samples) for _, measured in ranked[1:])
 
 
 def verdicts(tuned: Tuned) -> str:
@@ -144,7 +136,7 @@ def figures(tuned: Tuned, numpy: NumpyComparison | None) -> list[Block]:
     if tuned.share_of_peak:
         values.append((percent(tuned.share_of_peak), f"of the peak with {counted(tuned.threads, 'thread')}"))
     if numpy is not None:
-        values.append((against(numpy).removesuffix(" NumPy"), "as fast as NumPy" if not numpy.tie else blas(numpy)))
+        values.append((times(numpy.speedup_median), "the speed of NumPy" + ", within noise: a tie" * numpy.tie))
     return [Figures(values)] if values else []
 
 
@@ -176,8 +168,13 @@ def ranking(tuned: Tuned) -> list[Block]:
     table = finalists(tuned)
     assert table is not None
     bars = [
-        Bar(nest, measured.median, seconds(measured.median), measured.interval)
-        for nest, measured in tuned.findings.finalists
+        Bar(
+            f"{each.summary} ({number})",
+            each.measurement.median,
+            seconds(each.measurement.median),
+            each.measurement.interval,
+        )
+        for number, each in enumerate(tuned.findings.finalists, 1)
     ]
     drawing = Drawing(
         chart.bar_chart(bars, title="Time of the finalists"),
@@ -243,6 +240,7 @@ def environment(tuned: Tuned, numpy: NumpyComparison | None) -> list[tuple[str, 
         ("strop", __version__),
         ("Python", f"{platform.python_version()}, {platform.system()} {platform.release()}"),
         ("NumPy", f"{numpy.numpy}, {numpy.blas}" if numpy else _version("numpy")),
+        ("When", time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(time.time() - (found.age_seconds or 0.0)))),
         ("Effort", found.effort or ""),
         ("Protocol", tuned.measurement.protocol if tuned.measurement else ""),
         ("Machine id", here.fingerprint),
@@ -254,7 +252,7 @@ def environment(tuned: Tuned, numpy: NumpyComparison | None) -> list[tuple[str, 
 def again(tuned: Tuned) -> list[Block]:
     """The command that measures this anew."""
     assert tuned.findings.command is not None
-    return [Listing("This measures the same anew", tuned.findings.command)]
+    return [Listing("This measures the same anew", tuned.findings.command, wrap=True)]
 
 
 def capital(text: str) -> str:

@@ -12,7 +12,7 @@ from strop.errors import StropError
 from strop.loops.command import command
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.question import Question
-from strop.loops.tuned import Findings, Trial, Tuned
+from strop.loops.tuned import Finalist, Findings, Trial, Tuned
 from strop.report.units import ago, percent, seconds, times
 from strop.values.measurement import Measurement
 
@@ -72,8 +72,7 @@ def to_json(result: Tuned) -> dict[str, Any]:
         "peak_gflops": found.peak_gflops,
         "search": found.search,
         "effort": found.effort,
-        "finalists": [{"nest": nest, "measurement": measured.to_json()} for nest, measured in found.finalists],
-        "ties": list(found.ties),
+        "finalists": [asdict(each) | {"measurement": each.measurement.to_json()} for each in found.finalists],
         "verdicts": dict(found.verdicts),
         "isa": result.isa,
         "threads": result.threads,
@@ -90,8 +89,10 @@ def recalled(question: Question, store: Store, handle: RunHandle, warnings: Iter
         search=answer["search"],
         effort=answer["effort"],
         trace=trace_of(store.blob(handle.id, "trace")),
-        finalists=tuple((each["nest"], Measurement.from_json(each["measurement"])) for each in answer["finalists"]),
-        ties=tuple(answer["ties"]),
+        finalists=tuple(
+            Finalist(each["summary"], each["notes"], Measurement.from_json(each["measurement"]), each["tie"])
+            for each in answer["finalists"]
+        ),
         verdicts=answer["verdicts"],
         from_store=True,
         age_seconds=max(0.0, time.time() - store.run(handle.id).updated),

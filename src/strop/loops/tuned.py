@@ -49,6 +49,16 @@ class Trial:
     best_gflops: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """A schedule of the last round: its nest in short, what that leaves out, and whether it ties with the winner."""
+
+    summary: str
+    notes: str
+    measurement: Measurement
+    tie: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What a search found out about its winner; a compiled schedule that wasn't measured has none of it."""
@@ -58,8 +68,7 @@ class Findings:
     search: str | None = None
     effort: str | None = None
     trace: tuple[Trial, ...] = ()
-    finalists: tuple[tuple[str, Measurement], ...] = ()
-    ties: tuple[str, ...] = ()
+    finalists: tuple[Finalist, ...] = ()
     verdicts: Mapping[str, int] = field(default_factory=dict)
     from_store: bool = False
     age_seconds: float | None = None
@@ -67,6 +76,11 @@ class Findings:
     command: str | None = None
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def ties(self) -> tuple[Finalist, ...]:
+        """The finalists that can't be told from the winner."""
+        return tuple(finalist for finalist in self.finalists if finalist.tie)
 
 
 class Tuned(_native.Call):
@@ -118,10 +132,11 @@ class Tuned(_native.Call):
     @property
     def gflops(self) -> float | None:
         """Operations of the contraction divided by the median time, in 1e9 per second."""
-        measured = self.findings.measurement
-        if measured is None or not measured.median:
-            return None
-        return self.contraction.flops / measured.median / 1e9
+        return self.rate(self.measurement) if self.measurement else None
+
+    def rate(self, measurement: Measurement) -> float | None:
+        """GFLOP/s of the contraction at a measured time; None where that is 0."""
+        return self.contraction.flops / measurement.median / 1e9 if measurement.median else None
 
     @property
     def peak_gflops(self) -> float | None:

@@ -48,12 +48,13 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Code or the like as it stands; `folded` shows it when its title is clicked."""
+    """Code or the like as it stands; `folded` shows it when its title is clicked, `wrap` breaks long lines."""
 
     kind: ClassVar[str] = "listing"
     title: str
     text: str
     folded: bool = False
+    wrap: bool = False
 
 
 @dataclass(frozen=True, slots=True)

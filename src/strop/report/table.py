@@ -29,6 +29,12 @@ class Table:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError("a row has another number of cells than the table has columns")
 
+    def without_empty_columns(self) -> Table:
+        """The table without the columns that no row has anything in."""
+        kept = [index for index in range(len(self.columns)) if any(row[index] for row in self.rows)]
+        rows = tuple(tuple(row[index] for index in kept) for row in self.rows)
+        return Table(tuple(self.columns[index] for index in kept), rows)
+
 
 def lines(table: Table) -> Iterator[str]:
     """The table as plain lines.
