@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +100,24 @@ def test_instruction_sets_are_those_of_the_machine() -> None:
     assert names[0] == _native.detected_isa()
     assert names[-1] == "portable"
     assert all(_native.peak_probe(isa, dtype, 0.001) > 1e8 for isa in names for dtype in ("float32", "float64"))
+
+
+@pytest.mark.parametrize("isa", [JIT])
+def test_a_system_that_refuses_says_so(isa: str) -> None:
+    """With a file size limit of 0 no memory file can grow."""
+    code = textwrap.dedent(f"""
+        import resource
+        from strop import _native
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        loops = [(0, 1, False, (), -1, (), 1, False, (), ())]
+        one = ("float32", "+", "*", False, 1, (5,), (True,), [(4,)], (4,), (), loops, ())
+        try:
+            _native.compile("{isa}", *one)
+        except RuntimeError as error:
+            print(error)
+        print(_native.compile("portable", *one).isa)
+    """)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert "refuses executable memory" in done.stdout
+    assert done.stdout.endswith("portable\n")
