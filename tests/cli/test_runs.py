@@ -18,6 +18,8 @@ from click.testing import CliRunner, Result
 from strop.cli.main import main
 from strop.store import Request, Trial, open_store
 from strop.values.budget import Budget
+from strop.values.contraction import Contraction
+from strop.values.layout import Layout
 from strop.values.measurement import Measurement
 from strop.values.run import Run
 from strop.values.search import Candidate, Outcome
@@ -104,12 +106,13 @@ def test_the_list(own_home: Path) -> None:
     store_run(id="brisk-awl", us=None, sizes="m=65")
     lines = strop("runs").stdout.splitlines()
     assert lines[0] == f"2 runs in {own_home / 'store.sqlite'} (1 interrupted: the same command goes on)."
-    assert lines[2].split() == ["RUN", "VERB", "BEST", "EFFORT", "SEARCH", "TRIALS", "STATUS", "AGE", "WHAT"]
-    assert lines[3].startswith("brisk-awl  tune  101 µs   standard  local   3       interrupted  ")
-    assert lines[4].startswith("keen-adze  tune  77.4 µs  standard  local   3       finished     ")
+    assert lines[2].split() == ["run", "verb", "best", "trials", "effort", "search", "status", "written", "what"]
+    assert lines[3].startswith("brisk-awl  tune   101 µs       3  standard  local   interrupted  ")
+    assert lines[4].startswith("keen-adze  tune  77.4 µs       3  standard  local   finished     ")
     assert lines[4].endswith("mk,kn->mn m=64")
-    assert strop("runs", "-n", "1").stdout.splitlines()[-1] == "… and 1 more: strop runs list -n 0"
-    assert "SEED" in strop("runs", "list", "-v").stdout
+    assert "the last 1 shown, all with -n 0" in strop("runs", "-n", "1").stdout
+    assert "keen-adze" not in strop("runs", "-n", "1").stdout
+    assert " seed  space  machine " in strop("runs", "list", "-v").stdout
     document = as_json("runs", "list", "-n", "1")
     assert [run["id"] for run in document["runs"]] == ["brisk-awl", "keen-adze"]
     assert document["runs"][1]["best"] == {"unit": "s", "median": measured(77).median}
@@ -128,18 +131,51 @@ def test_show() -> None:
         "  for m.0 in 11\n    for n.0 in 4",
     ):
         assert part in text
-    assert "best trials:" in strop("runs", "show", "keen", "-v").stdout
+    assert "77.4 µs  ok       try, 0\n" in strop("runs", "show", "keen", "-v").stdout
     document = as_json("runs", "show", "k")
     assert document["verdicts"] == {"ok": 2, "crash": 1}
     assert document["reasons"] == [{"verdict": "crash", "detail": "signal 11, in Swap", "count": 1}]
     assert document["result"]["schedule"] == [SPLIT, SWAP]
 
 
+def test_pages(tmp_path: Path) -> None:
+    store_run(id="keen-adze")
+    store_run(id="brisk-awl", us=154)
+    said = {("list",): "2 runs in ", ("show", "keen"): "77 µs, 96%", ("diff", "keen", "brisk"): "2.000× as fast"}
+    for words, sentence in said.items():
+        strop("runs", *words, "--html", str(tmp_path / "page.html"))
+        page = (tmp_path / "page.html").read_text("utf-8")
+        assert page.startswith("<!DOCTYPE html>")
+        assert sentence in page
+        assert "keen-adze" in page
+    for words in (("dump", "keen"), ("prune", "--keep", "9")):
+        assert "--html" in strop("runs", *words, "--html", str(tmp_path / "no.html"), code=2).stderr
+    assert "no.html" not in [path.name for path in tmp_path.iterdir()]
+
+
+def test_show_the_machine_code() -> None:
+    """The stored schedule is compiled again, for the layout it was tuned for."""
+    native = pytest.importorskip("strop._native")
+    contraction = Contraction.parse("mk,kn->mn", m=6, k=8, n=32)
+    layout = Layout.default(contraction)
+    problem = {"contraction": contraction.to_json(), "layout": layout.to_json(), "threads": 1}
+    run = Run(verb="tune", problem=problem, target={}, search="local", budget=Budget(seconds=1.0))
+    isa = native.supported_isas()[0]
+    schedule = [{"move": "Split", "loop": "m.0", "factor": 3}]
+    with open_store() as store, store.open_run(Request(run=run, title="x")) as work:
+        work.finish({"schedule": schedule, "isa": isa, "threads": 1})
+    text = strop("runs", "show", work.id, "--asm").stdout
+    assert "machine code:" in text
+    code = as_json("runs", "show", work.id, "--asm")["asm"]
+    assert "vfmadd" in code or isa == "portable"
+    assert code.splitlines()[0] in text
+
+
 def test_show_an_unfinished_run() -> None:
     store_run(id="keen-adze", us=None)
     text = strop("runs", "show", "keen-adze").stdout
     assert text.startswith("No result yet.\n")
-    assert text.endswith("\nRun the same command again to go on.\n")
+    assert text.endswith("\nnext       Run the same command again to go on.\n")
     assert as_json("runs", "show", "keen-adze")["result"] is None
     assert "signal 11" not in strop("runs", "show", "keen-adze", "--asm", code=1).stdout
 
@@ -148,8 +184,8 @@ def test_diff_names_the_faster_and_the_moves() -> None:
     store_run(id="keen-adze", us=77)
     store_run(id="brisk-awl", us=154, schedule=(SPLIT, TILE), search="random")
     text = strop("runs", "diff", "keen", "brisk").stdout
-    assert text.startswith("keen-adze is 2.000× as fast as brisk-awl (between 1.98")
-    assert "  search: local | random\n" in text
+    assert text.startswith("keen-adze is 2.000× as fast as brisk-awl (1.98")
+    assert "\nsearch  local      random\n" in text
     assert '    Split("m.0", 6)\n  - Swap("n.0")\n  + Tile({"m": 6, "n": 16})\n' in text
     assert strop("runs", "diff", "brisk", "keen").stdout.startswith("keen-adze is 2.000× as fast as brisk-awl")
     document = as_json("runs", "diff", "keen", "brisk")
@@ -161,8 +197,10 @@ def test_diff_names_the_faster_and_the_moves() -> None:
 def test_a_difference_within_the_noise_is_a_tie() -> None:
     store_run(id="keen-adze", us=77)
     store_run(id="brisk-awl", us=77.2)
-    assert strop("runs", "diff", "keen", "brisk").stdout.startswith("keen-adze and brisk-awl tie: 0.997")
-    assert "The schedules are the same." in strop("runs", "diff", "keen", "brisk").stdout
+    assert strop("runs", "diff", "keen", "brisk").stdout.startswith(
+        "keen-adze and brisk-awl tie: the ratio of their times, 0.997"
+    )
+    assert "the schedule of both:" in strop("runs", "diff", "keen", "brisk").stdout
     assert as_json("runs", "diff", "keen", "brisk")["judgement"] == "tie"
 
 

@@ -11,7 +11,7 @@ import click
 from strop.cli.options import Output, shared
 
 if TYPE_CHECKING:
-    from strop.store import Store
+    from strop.store import Store, StoredTrial
     from strop.store.account import Account
 
 
@@ -39,17 +39,17 @@ def runs() -> None:
 @shared
 def list_runs(limit: int, output: Output, seed: int) -> None:
     """List the runs, the last written first. JSON has all of them."""
-    from strop.cli import runs_text
+    from strop.cli import runs_view
 
     with stored() as store:
         records = store.runs()
         document = {"schema": "strop.runs/1", "store": str(store.path), "runs": [each.to_json() for each in records]}
-        path = store.path
+        view = runs_view.listed(records, store.path, limit=limit, verbose=output.verbose)
     if output.as_json:
         output.document(document)
     else:
-        for line in runs_text.listed(records, path, limit=limit, verbose=output.verbose):
-            click.echo(line)
+        view.show()
+    output.page(view.page)
     output.write({"runs.json": lambda: as_text(document)})
 
 
@@ -59,23 +59,22 @@ def list_runs(limit: int, output: Output, seed: int) -> None:
 @shared
 def show(run: str, asm: bool, output: Output, seed: int) -> None:
     """Show a run: its result in one sentence, schedule, nest, measurement, and how its trials ended."""
-    from strop.cli import runs_text
+    from strop.cli import runs_view
     from strop.store.account import Account
 
     with stored() as store:
         account = Account.of(store, run)
-        best = runs_text.best_trials(store, account) if output.verbose else []
+        best = best_trials(store, account) if output.verbose else []
     document = account.to_json()
     code = machine_code(account) if asm else None
     if code is not None:
         document["asm"] = code
+    view = runs_view.shown(account, best, code)
     if output.as_json:
         output.document(document)
     else:
-        for line in runs_text.shown(account, best):
-            click.echo(line)
-        if code is not None:
-            click.echo(f"\n{code}", nl=False)
+        view.show()
+    output.page(view.page)
     name = account.record.id
     output.write({f"{name}.json": lambda: as_text(document), **({f"{name}.asm": lambda: code} if code else {})})
 
@@ -89,18 +88,18 @@ def diff(a: str, b: str, output: Output, seed: int) -> None:
 
     A difference within the noise is a tie; only results for one problem from one machine are ranked.
     """
-    from strop.cli import runs_text
+    from strop.cli import runs_view
     from strop.store.account import Account
     from strop.store.comparison import Comparison
 
     with stored() as store:
         comparison = Comparison.of(Account.of(store, a), Account.of(store, b))
-    document = comparison.to_json()
+    document, view = comparison.to_json(), runs_view.compared(comparison)
     if output.as_json:
         output.document(document)
     else:
-        for line in runs_text.compared(comparison):
-            click.echo(line)
+        view.show()
+    output.page(view.page)
     name = f"{comparison.a.record.id}..{comparison.b.record.id}.json"
     output.write({name: lambda: as_text(document)})
 
@@ -111,6 +110,7 @@ def diff(a: str, b: str, output: Output, seed: int) -> None:
 @shared
 def dump(run: str, form: str, output: Output, seed: int) -> None:
     """Print all trials of a run, as JSON or CSV; with -o DIR they go to a file there."""
+    no_page(output)
     from strop.store import dump as forms
     from strop.store.account import Account
 
@@ -154,10 +154,11 @@ def prune(
 
     A run in progress is never deleted.
     """
-    from strop.cli import runs_text
+    from strop.cli import runs_view
     from strop.store import open_store
     from strop.store.pruning import age_s, doomed
 
+    no_page(output)
     narrowed = older_than is not None or keep is not None or unfinished
     if narrowed + every + reset != 1:
         raise click.UsageError("say which runs: --older-than, --keep, --unfinished (these add up), --all, or --reset")
@@ -184,7 +185,7 @@ def prune(
     if output.as_json:
         output.document(document)
     else:
-        click.echo(runs_text.pruned(deleted, running, dry_run=dry_run))
+        runs_view.pruned(deleted, running, dry_run=dry_run).show()
     output.write({"prune.json": lambda: as_text(document)})
 
 
@@ -219,11 +220,24 @@ def confirm(what: str, *, yes: bool, output: Output) -> None:
         raise NeedsYes(what=what)
 
 
+def no_page(output: Output) -> None:
+    """Refuse `--html` where there is nothing to look at."""
+    if output.html is not None:
+        raise click.UsageError("--html works with list, show and diff")
+
+
 def stored() -> Store:
     """The store, for reading only: looking never changes it, nor makes one."""
     from strop.store import open_store
 
     return open_store(read_only=True)
+
+
+def best_trials(store: Store, account: Account, most: int = 10) -> list[StoredTrial]:
+    """The trials that took least."""
+    import heapq
+
+    return heapq.nsmallest(most, store.trials(account.record.id), key=lambda stored: stored.trial.outcome.cost)
 
 
 def machine_code(account: Account) -> str:

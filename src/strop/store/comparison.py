@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,18 +59,26 @@ class Comparison:
 
 
 def _differences(a: Account, b: Account) -> dict[str, tuple[Any, Any]]:
-    """The parts of the requests and of what they depend on that differ, problem and target opened one level."""
+    """What differs of the requests and of what their results depend on, by dotted name."""
 
     def parts(account: Account) -> dict[str, Any]:
         request = account.record.request
         run = request.run
         flat = {"verb": run.verb, "search": run.search, "budget": run.budget.text, "seed": run.seed}
         opened = {**run.problem, **run.target, **run.options}
-        return {**flat, "effort": request.effort, **opened, "strop_version": account.record.version}
+        return {**flat, "effort": request.effort, **_flat(opened), "strop_version": account.record.version}
 
     left, right = parts(a), parts(b)
     names = list(left) + [name for name in right if name not in left]
     return {name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)}
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested objects as one, with dotted names."""
+    flat: dict[str, Any] = {}
+    for name, inner in value.items():
+        flat.update(_flat(inner, f"{prefix}{name}.") if isinstance(inner, Mapping) else {f"{prefix}{name}": inner})
+    return flat
 
 
 def _schedule(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -55,6 +55,11 @@ class RunRecord:
             version=version,
         )
 
+    @property
+    def age_s(self) -> float:
+        """Seconds since it was last written."""
+        return max(0.0, time.time() - self.updated)
+
     def to_json(self) -> dict[str, Any]:
         """The run as an entry of ``strop.runs/1``."""
         run = self.request.run
@@ -74,7 +79,7 @@ class RunRecord:
             "spent_s": round(self.spent_s, 3),
             "created": utc(self.created),
             "updated": utc(self.updated),
-            "age_s": round(max(0.0, time.time() - self.updated), 3),
+            "age_s": round(self.age_s, 3),
             "machine": self.machine,
             "strop_version": self.version,
         }
