@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +38,8 @@ def against_numpy(tuned: Tuned) -> NumpyComparison:
 
 def recalled(tuned: Tuned) -> NumpyComparison | None:
     """The comparison kept with a stored answer, made with the NumPy that is installed."""
+    import numpy
+
     from strop.store.store import open_store
 
     if not tuned.findings.from_store or tuned.findings.run_id is None:
@@ -47,8 +48,8 @@ def recalled(tuned: Tuned) -> NumpyComparison | None:
         with open_store(read_only=True) as store:
             data = store.blob(tuned.findings.run_id, NAME)
         kept = NumpyComparison.from_json(json.loads(data)) if data else None
-        return kept if kept and kept.numpy == version("numpy") else None
-    except (StropError, ValueError, KeyError, PackageNotFoundError):
+        return kept if kept and kept.numpy == numpy.__version__ else None
+    except (StropError, ValueError, KeyError):
         return None  # it will be timed
 
 

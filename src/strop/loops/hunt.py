@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from strop.bench import protocol
 from strop.bench.machine import machine
@@ -15,7 +15,7 @@ from strop.bench.race import final
 from strop.bench.service import Result, Service
 from strop.errors import IllegalMove, NothingMeasured
 from strop.loops import results, searches
-from strop.loops.kernel import completed, native
+from strop.loops.kernel import completed
 from strop.loops.lower import lower
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.nest import Nest
@@ -108,17 +108,6 @@ class Progress:
         right = [(trial.measured_s, trial.id) for trial in self.trace if trial.measured_s is not None]
         right.sort()
         return [id for seconds, id in right[:most] if seconds <= 1.25 * right[0][0]]
-
-
-def target() -> dict[str, Any]:
-    """What a result depends on besides the problem: the machine, and the versions of generator and protocol."""
-    here = machine()
-    return {
-        "cpu": here.cpu,
-        "machine": here.fingerprint,
-        "generator": native().generator_version(),
-        "protocol": protocol.PROTOCOL,
-    }
 
 
 def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, warnings: Iterable[str] = ()) -> Tuned:

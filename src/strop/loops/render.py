@@ -6,7 +6,6 @@ import json
 import platform
 import time
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from strop.bench.machine import machine
@@ -227,6 +226,8 @@ def schedule(tuned: Tuned) -> list[Block]:
 
 def environment(tuned: Tuned, numpy: NumpyComparison | None) -> list[tuple[str, str]]:
     """Machine and versions."""
+    import numpy as np
+
     from strop import __version__
 
     here, found = machine(), tuned.findings
@@ -239,7 +240,7 @@ def environment(tuned: Tuned, numpy: NumpyComparison | None) -> list[tuple[str, 
         ("Code for", f"{tuned.isa}, {counted(tuned.threads, 'thread')}"),
         ("strop", __version__),
         ("Python", f"{platform.python_version()}, {platform.system()} {platform.release()}"),
-        ("NumPy", f"{numpy.numpy}, {numpy.blas}" if numpy else _version("numpy")),
+        ("NumPy", f"{numpy.numpy}, {numpy.blas}" if numpy else np.__version__),
         ("When", time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(time.time() - (found.age_seconds or 0.0)))),
         ("Effort", found.effort or ""),
         ("Protocol", tuned.measurement.protocol if tuned.measurement else ""),
@@ -262,10 +263,3 @@ def capital(text: str) -> str:
     ('A tie with NumPy', '77 µs')
     """
     return text[:1].upper() + text[1:]
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

@@ -77,7 +77,7 @@ def tune(
 def answer(question: Question, *, fresh: bool, observer: Observer | None) -> Tuned:
     """The stored answer where there is one; otherwise the run's, begun or gone on with."""
     from strop.loops import results
-    from strop.loops.hunt import hunt, target
+    from strop.loops.target import target
     from strop.store.request import Request
 
     request = Request(
@@ -89,6 +89,8 @@ def answer(question: Question, *, fresh: bool, observer: Observer | None) -> Tun
         if handle.origin == "answered":
             assert handle.answer is not None
             return results.recalled(question, store, handle, warnings)
+        from strop.loops.hunt import hunt  # what only a search needs: an answer comes sooner without
+
         with handle:
             return hunt(question, handle, observer=observer, warnings=warnings)
 
@@ -151,7 +153,7 @@ def einsum(text: str, *operands: Any, out: Any = None, effort: str = "quick", **
 def tuned_for(
     text: str, operands: tuple[Any, ...], *, effort: str, options: dict[str, Any]
 ) -> tuple[Tuned, dict[str, Any]]:
-    """The tuned contraction of an `einsum` call, kept in this process, and the epilogue's operands among its options."""
+    """The tuned contraction of an `einsum` call, kept in this process, and the epilogue's operands among the options."""
     from strop.loops.recent import recent
 
     return recent(text, operands, effort=effort, options=options)
