@@ -35,8 +35,8 @@ def main() -> None:
     arguments = asked.parse_args()
     record = Record(
         benchmark="code_generation",
-        claim="`lower()` and native compilation over the 25 shapes with the schedules that `standard` chose and that "
-        "the model alone (`analytic`) recommends; and random completed candidates through the measuring service.",
+        claim="`lower()` and native compilation over the seeded shapes, with the schedules that `standard` chose and "
+        "those that the model alone (`analytic`) recommends; random completed candidates through the measuring service.",
         smoke=arguments.smoke,
         path=arguments.json,
     )
@@ -81,7 +81,7 @@ def report_generation(record: Record, isa: str, generated: list[dict[str, Any]],
         record.bar(f"{what}: median", middle, at_most=MEDIAN_MS, unit=" ms")
         record.bar(f"{what}: worst single one", worst, at_most=WORST_MS, unit=" ms")
     record.table(
-        f"code generation, {isa}: medians over the shapes, the worst first call and the worst call of all",
+        f"Code generation, {isa}: medians over the shapes, the worst first call and the worst call of all",
         ["schedules of", *numbers, Column("slowest shape's median", ".2f"), "which", Column("code bytes", ".0f")],
         rows,
     )
@@ -97,7 +97,7 @@ def report_rate(record: Record, isa: str, rates: list[dict[str, Any]]) -> None:
         Column("start ms", ".0f"),
     ]
     record.table(
-        f"candidates measured and checked, {isa}",
+        f"Candidates measured and checked, {isa}",
         ["m x n x k", *columns, "verdicts"],
         [
             [
@@ -120,6 +120,7 @@ def report_rate(record: Record, isa: str, rates: list[dict[str, Any]]) -> None:
         at_least=RATE,
         unit="/s",
         digits=0,
+        headline=True,
     )
 
 

@@ -85,7 +85,7 @@ def report(record: Record, isa: str, found: list[dict[str, Any]]) -> None:
     record.results[isa] = found
     ratios = [Column(head, ".3f") for head in ("ratio best", "ratio median", "least", "and most of the three")]
     record.table(
-        f"constant schedules, {isa}",
+        f"Constant schedules, {isa}",
         ["schedule", "m x n x k", Column("strop GFLOP/s", ".0f"), Column("C GFLOP/s", ".0f"), *ratios],
         [
             [

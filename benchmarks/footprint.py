@@ -81,14 +81,14 @@ def closure(record: Record, sizes: dict[str, int] | None, reason: str) -> None:
     largest = sorted(ours, key=lambda name: -ours[name])
     record.results["closure_bytes"] = ours
     record.table(
-        "installed bytes of site-packages, the largest entries",
+        "Installed bytes of site-packages, the largest entries",
         ["entry", Column("MB", ".1f")],
         [
             *[[name, ours[name] / 1e6] for name in largest[:SHOWN]],
             [f"{len(largest) - SHOWN} others", sum(ours[name] for name in largest[SHOWN:]) / 1e6],
         ],
     )
-    record.bar(what, sum(ours.values()) / 1e6, at_most=LIMIT_MB, unit=" MB", digits=0)
+    record.bar(what, sum(ours.values()) / 1e6, at_most=LIMIT_MB, unit=" MB", digits=0, headline=True)
 
 
 def size(path: Path) -> int:
@@ -112,7 +112,7 @@ def imports(record: Record) -> None:
         "best_ms": 1e3 * min(run["seconds"] for run in runs),
     }
     record.table(
-        "import strop",
+        "`import strop`",
         [Column("modules", "d"), "heavy ones among them", Column("best of five, ms", ".2f")],
         [[len(modules), ", ".join(heavy) or "none", record.results["import"]["best_ms"]]],
     )

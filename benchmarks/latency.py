@@ -11,6 +11,7 @@ The call is `tuned(a, b, out=c)` of 8x8x8, its arrays checked each time, against
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import subprocess
@@ -61,11 +62,24 @@ def main() -> None:
         smoke=arguments.smoke,
         path=arguments.json,
     )
+    compile_bytecode()
     for effort, limit in LIMITS_MS.items():
         tunes(record, effort, limit, smoke=arguments.smoke)
     whole_processes(record, smoke=arguments.smoke)
     call_overhead(record, smoke=arguments.smoke)
     record.finish()
+
+
+def compile_bytecode() -> None:
+    """Compile strop's modules, as pip does when it installs them: a checkout may have none compiled yet."""
+    import strop
+
+    compileall.compile_dir(Path(strop.__file__).parent, quiet=2)
+
+
+def environment(home: str) -> dict[str, str]:
+    """For a process with a store of its own."""
+    return {**os.environ, "STROP_HOME": home}
 
 
 def tunes(record: Record, effort: str, limit_ms: int, *, smoke: bool) -> None:
@@ -84,7 +98,7 @@ def tunes(record: Record, effort: str, limit_ms: int, *, smoke: bool) -> None:
     record.results[effort] = found
     heads = ("first call: median ms", "most", "later calls: median ms", "most ")
     record.table(
-        f"strop.tune(effort={effort!r}, fresh=True), empty store",
+        f"`strop.tune(effort={effort!r}, fresh=True)`, empty store",
         ["contraction", *[Column(head, ".0f") for head in heads]],
         [
             [each[key] for key in ("problem", "first_ms", "first_most_ms", "later_ms", "later_most_ms")]
@@ -93,8 +107,9 @@ def tunes(record: Record, effort: str, limit_ms: int, *, smoke: bool) -> None:
     )
     for which, words in (("first", "first call of a process"), ("later", "later calls")):
         slowest = max(found, key=lambda each: each[f"{which}_ms"])
-        what = f"`{effort}` cold, {words}, median of the slowest of {len(found)} contractions ({slowest['problem']})"
-        record.bar(what, slowest[f"{which}_ms"], at_most=limit_ms, unit=" ms", digits=0)
+        what = f"`{effort}` cold, {words}, slowest of {len(found)} contractions by median ({slowest['problem']})"
+        ahead = effort == "standard" and which == "first"
+        record.bar(what, slowest[f"{which}_ms"], at_most=limit_ms, unit=" ms", digits=0, headline=ahead)
 
 
 def cold(text: str, sizes: dict[str, int], effort: str, *, later: int) -> list[float]:
@@ -102,7 +117,7 @@ def cold(text: str, sizes: dict[str, int], effort: str, *, later: int) -> list[f
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
             [sys.executable, "-c", FIRST_CALL, json.dumps([text, sizes, effort, later])],
-            env={**os.environ, "STROP_HOME": home},
+            env=environment(home),
             stdout=subprocess.PIPE,
             check=True,
         )
@@ -123,14 +138,13 @@ def whole_processes(record: Record, *, smoke: bool) -> None:
     commands = {"strop --help": ([str(strop), "--help"], HELP_MS), "a cached strop tune": (tune, CACHED_MS)}
     rows = []
     with tempfile.TemporaryDirectory() as home:
-        environment = {**os.environ, "STROP_HOME": home}
         for what, (command, limit_ms) in commands.items():
             title = f"`{what}`" if what.startswith("strop") else "A cached `strop tune`"
             try:
-                wall_ms(command, environment)  # brings the files into memory, and the answer into the store
-                samples = [wall_ms(command, environment) for _ in range(3 if smoke else RUNS)]
+                wall_ms(command, environment(home))  # brings the files into memory, and the answer into the store
+                samples = [wall_ms(command, environment(home)) for _ in range(3 if smoke else RUNS)]
             except (OSError, subprocess.CalledProcessError) as problem:
-                reason = f"{type(problem).__name__}: {problem}".replace(str(strop.parent), "…").replace(home, "…")
+                reason = why(problem)
                 record.skip(title, reason)
                 record.bar(f"{title}, whole process", None, at_most=limit_ms, unit=" ms", digits=0, reason=reason)
                 continue
@@ -139,13 +153,21 @@ def whole_processes(record: Record, *, smoke: bool) -> None:
             record.results[what] = {"median_ms": middle, "best_ms": min(samples), "samples_ms": samples}
             record.bar(f"{title}, whole process, median", middle, at_most=limit_ms, unit=" ms", digits=0)
     columns = [Column("runs", "d"), *[Column(head, ".0f") for head in ("least ms", "median ms", "most ms")]]
-    record.table("whole processes, wall clock", ["command", *columns], rows)
+    record.table("Whole processes, wall clock", ["command", *columns], rows)
 
 
-def wall_ms(command: list[str], environment: dict[str, str]) -> float:
+def why(problem: OSError | subprocess.CalledProcessError) -> str:
+    """Why a command couldn't be timed, without paths of this machine."""
+    if isinstance(problem, OSError):
+        return problem.strerror or "it can't be started"
+    words = problem.stderr.decode(errors="replace").strip().splitlines()
+    return f"it ended with {problem.returncode}" + (f": {words[-1]}" if words else "")
+
+
+def wall_ms(command: list[str], variables: dict[str, str]) -> float:
     """Milliseconds from start to exit. Raises CalledProcessError where it fails."""
     began = time.perf_counter()
-    subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return 1e3 * (time.perf_counter() - began)
 
 
@@ -171,7 +193,7 @@ def call_overhead(record: Record, *, smoke: bool) -> None:
                 timer = timeit.Timer("call(a, b, out=c)", globals={"call": call, "a": a, "b": b, "c": c})
                 samples[name].append(1e9 * timer.timeit(CALLS) / CALLS)
     record.table(
-        "one call of 8x8x8, float32, timeit (its loop included)",
+        "One call of 8x8x8, float32, timeit (its loop included)",
         ["call", Column("best ns", ".0f"), Column("median ns", ".0f")],
         [[name, min(taken), median(taken)] for name, taken in samples.items()],
     )

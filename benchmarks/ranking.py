@@ -6,7 +6,8 @@ fastest are left out: they would only flatter the correlation. *Quick* is what a
 the careful run's two halves with each other, which is the most that can be hoped for.
 
 Then the six fastest by quick meet in the interleaved final, five times. Each pick's regret is how much slower it is
-than the best by a careful run of the six before and after; noise is how far that run's own halves disagree.
+than the best by careful runs of the six before and after; noise is how far the two runs typically disagree about what
+one of the six takes relative to the best.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def report(record: Record, isa: str, found: list[dict[str, Any]]) -> None:
     """Add what was found to the record."""
     record.results[isa] = found
     record.table(
-        f"quick against careful, {isa}",
+        f"Quick against careful, {isa}",
         [
             "m x n x k",
             *[Column(head, "d") for head in ("schedules", "rounds")],
@@ -73,7 +74,7 @@ def report(record: Record, isa: str, found: list[dict[str, Any]]) -> None:
         ],
     )
     record.table(
-        f"five finals among the six fastest by quick, {isa}",
+        f"Five finals among the six fastest by quick, {isa}",
         ["m x n x k", "picks", "ties", Column("largest regret", ".2%"), Column("noise", ".2%"), "within noise"],
         [
             [
@@ -187,7 +188,7 @@ def judged(picks: Sequence[str], before: dict[str, list[float]], after: dict[str
     regrets = [together[pick] / together[best] - 1 for pick in picks]
     # What the same schedule is found to take relative to the best: in one run, and in the other.
     relative = [{id: median(run[id]) / median(run[best]) for id in run} for run in (before, after)]
-    noise = max(abs(relative[0][id] - relative[1][id]) for id in together)
+    noise = median(abs(relative[0][id] - relative[1][id]) for id in together if id != best)
     within = [regret <= noise for regret in regrets]
     return {
         "pick_ids": list(picks),

@@ -26,7 +26,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A figure that was asked for. `measured` is None where it couldn't be measured; then `reason` says why."""
+    """A figure that was asked for. `measured` is None where it couldn't be measured; then `reason` says why.
+
+    The README shows those that are a `headline`.
+    """
 
     what: str
     asked: str
@@ -34,6 +37,7 @@ class Bar:
     shown: str
     met: bool | None
     reason: str = ""
+    headline: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ class Record:
         unit: str = "",
         digits: int = 2,
         reason: str = "",
+        headline: bool = False,
     ) -> None:
         """Note a bar: `measured` shall be at least or at most so much."""
         limit = at_least if at_least is not None else at_most
@@ -110,7 +115,9 @@ class Record:
         met = None if measured is None else measured >= limit if at_least is not None else measured <= limit
         shown = "not measured" if measured is None else f"{measured:.{digits}f}{unit}"
         asked = f"{'≥' if at_least is not None else '≤'} {limit:.{digits}f}{unit}"
-        self.bars.append(Bar(what=what, asked=asked, measured=measured, shown=shown, met=met, reason=reason))
+        self.bars.append(
+            Bar(what=what, asked=asked, measured=measured, shown=shown, met=met, reason=reason, headline=headline)
+        )
 
     def table(self, title: str, columns: Iterable[str | Column], rows: Iterable[Sequence[Any]]) -> None:
         """Add a table; a column given as text holds words."""

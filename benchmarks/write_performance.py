@@ -47,9 +47,9 @@ def main() -> None:
         records = gathered(arguments.records)
         SOURCE.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     records = json.loads(SOURCE.read_text())
-    for path, text in ((PAGE, page(records)), (README, summary(records))):
+    for path, text in ((PAGE, page(records)), (README, headlines(records))):
         path.write_text(filled(path.read_text(), text))
-    print(summary(records))
+    print("\n\n".join([origin(records), bars(records), verdicts(records)]))
 
 
 def gathered(folder: Path) -> list[dict[str, Any]]:
@@ -87,14 +87,15 @@ def page(records: list[dict[str, Any]]) -> str:
     for record in records:
         parts += [f"## {TITLES[record['benchmark']]}", record["claim"]]
         parts += [table(Table(each["title"], columns_of(each), each["rows"])) for each in record["tables"]]
-        parts += [f"Not measured: {each['what']}: {each['reason']}." for each in record["skipped"]]
+        parts += [f"Not measured: {each['what']}: {each['reason'].rstrip('.')}." for each in record["skipped"]]
         parts.append(f"Measured {record['date']} in {record['took_s']:.0f} s by `benchmarks/{script(record)}`.")
     return "\n\n".join(parts)
 
 
-def summary(records: list[dict[str, Any]]) -> str:
-    """The bars alone, for the README."""
-    return "\n\n".join([origin(records), bars(records), verdicts(records)])
+def headlines(records: list[dict[str, Any]]) -> str:
+    """What the README shows: a few bars, and how many of all were reached."""
+    said = f"{verdicts(records)} All of them: [docs/performance.md](docs/performance.md)."
+    return "\n\n".join([origin(records), bars(records, only="headline"), said])
 
 
 def script(record: dict[str, Any]) -> str:
@@ -118,18 +119,20 @@ def origin(records: list[dict[str, Any]]) -> str:
     virtual = ", a virtual machine" if machine["virtual"] else ""
     said = "; ".join(f"{name} {' and '.join(values)}" for name, values in versions.items())
     dates = sorted(record["date"] for record in records)
+    days = " to ".join(dict.fromkeys((dates[0], dates[-1])))
     return (
-        f"{machine['cpu']} ({machine['identity']}), {machine['cores']} cores{virtual}, {caches}; "
-        f"fingerprint {machine['fingerprint']}. {said}. Measured {dates[0]}."
+        f"Machine: {machine['cpu']} ({machine['identity']}), {machine['cores']} cores{virtual}, {caches}; fingerprint "
+        f"`{machine['fingerprint']}`. Measured {days} with {said}."
     )
 
 
-def bars(records: list[dict[str, Any]]) -> str:
-    """Every bar: asked, measured, reached or not."""
+def bars(records: list[dict[str, Any]], only: str = "what") -> str:
+    """The bars that have `only`, all by default: asked, measured, reached or not."""
     rows = [
         [bar["what"], bar["asked"], bar["shown"], MARKS[bar["met"]] + (f": {bar['reason']}" if bar["reason"] else "")]
         for record in records
         for bar in record["bars"]
+        if bar[only]
     ]
     return table(Table("", [Column("what"), Column("asked", ">"), Column("measured", ">"), Column("")], rows))
 
@@ -137,7 +140,7 @@ def bars(records: list[dict[str, Any]]) -> str:
 def verdicts(records: list[dict[str, Any]]) -> str:
     """How many bars were reached."""
     met = [bar["met"] for record in records for bar in record["bars"]]
-    said = f"{met.count(True)} of {len(met)} reached, {met.count(False)} missed"
+    said = f"Of {len(met)} bars {met.count(True)} were reached, {met.count(False)} missed"
     return f"{said}, {met.count(None)} not measured." if None in met else f"{said}."
 
 
@@ -151,7 +154,7 @@ def table(made: Table) -> str:
     heads, *rows = ([cell.replace("|", "\\|") for cell in row] for row in made.cells)
     rule = ["---:" if column.format else "---" for column in made.columns]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]
-    title = f"{made.title[0].upper()}{made.title[1:]}:\n\n" if made.title else ""
+    title = f"{made.title}:\n\n" if made.title else ""
     return title + "\n".join(lines)
 
 
