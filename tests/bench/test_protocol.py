@@ -46,10 +46,10 @@ def test_a_race_is_decided_by_a_difference_or_by_a_narrow_tie() -> None:
     assert not protocol.decided([1.0, 1.2] * 8, [1.2, 1.0] * 8), "wide open"
 
 
-def test_an_interrupted_sample_does_not_move_the_level() -> None:
+def test_interruptions_do_not_move_the_level_and_phases_do() -> None:
     steady = [1e-4] * 10
-    assert protocol.level([*steady[:-1], 5e-4]) == protocol.level(steady)
-    assert protocol.level([*steady[:-1], 5e-5]) == protocol.level(steady)
+    assert protocol.level([*steady[:2], *[5e-4] * 8]) == protocol.level(steady)
+    assert protocol.level([1.2e-4] * 10) == pytest.approx(1.2 * protocol.level(steady))
 
 
 def test_what_is_faster_than_the_registers_allow_is_not_believed() -> None:
