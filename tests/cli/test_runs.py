@@ -159,11 +159,11 @@ def test_show_the_machine_code() -> None:
     contraction = Contraction.parse("mk,kn->mn", m=6, k=8, n=32)
     layout = Layout.default(contraction)
     problem = {"contraction": contraction.to_json(), "layout": layout.to_json(), "threads": 1}
-    run = Run(verb="tune", problem=problem, target={}, search="local", budget=Budget(seconds=1.0))
     isa = native.supported_isas()[0]
+    run = Run(verb="tune", problem=problem, target={"isa": isa}, search="local", budget=Budget(seconds=1.0))
     schedule = [{"move": "Split", "loop": "m.0", "factor": 3}]
     with open_store() as store, store.open_run(Request(run=run, title="x")) as work:
-        work.finish({"schedule": schedule, "isa": isa, "threads": 1})
+        work.finish({"schedule": schedule})
     text = strop("runs", "show", work.id, "--asm").stdout
     assert "machine code:" in text
     code = as_json("runs", "show", work.id, "--asm")["asm"]
