@@ -68,15 +68,16 @@ fix: build/.dev ## format, and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: build build/.dev ## measure every claim (a quiet machine, 10 minutes); writes docs/performance.md
-	$(BENCH)/matmul.py --json $(RECORDS)/matmul.json
-	$(BENCH)/matmul.py --aligned --json $(RECORDS)/matmul_aligned.json
-	$(BENCH)/constant_schedules.py --json $(RECORDS)/constant_schedules.json
-	$(BENCH)/code_generation.py --schedules $(RECORDS)/matmul.json --json $(RECORDS)/code_generation.json
-	$(BENCH)/ranking.py --json $(RECORDS)/ranking.json
-	$(BENCH)/latency.py --json $(RECORDS)/latency.json
-	$(BENCH)/footprint.py --json $(RECORDS)/footprint.json
-	$(BENCH)/write_performance.py
+bench: build build/.dev ## measure every claim on a quiet machine; writes docs/performance.md
+	@mkdir -p build/bench
+	$(BIN)/python benchmarks/matmul.py --json build/bench/matmul.json
+	$(BIN)/python benchmarks/matmul.py --aligned --json build/bench/matmul_aligned.json
+	$(BIN)/python benchmarks/constant_schedules.py --json build/bench/constant_schedules.json
+	$(BIN)/python benchmarks/code_generation.py --json build/bench/code_generation.json
+	$(BIN)/python benchmarks/ranking.py --json build/bench/ranking.json
+	$(BIN)/python benchmarks/latency.py --json build/bench/latency.json
+	$(BIN)/python benchmarks/footprint.py --json build/bench/footprint.json
+	$(BIN)/python benchmarks/write_performance.py
 
 soak: build build/.dev ## run the large counts in full; writes docs/soak.json
 	$(BIN)/pytest -n $(JOBS) --soak -m soak tests $(PYTEST_ARGS)
