@@ -67,7 +67,7 @@ class Finals:
 def level(samples: Sequence[float]) -> float:
     """What the reference takes in a batch: its best.
 
-    It sees the phases of the machine, which outlast a batch. Interruptions by other processes, which hit single samples,
+    It sees the phases of the machine, which outlast a batch. Interruptions by other processes, which hit some samples,
     must not show: a batch scaled by them would seem fast where it wasn't interrupted itself.
     """
     return min(samples)
