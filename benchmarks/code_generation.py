@@ -36,7 +36,8 @@ def main() -> None:
     record = Record(
         benchmark="code_generation",
         claim="`lower()` and native compilation over the seeded shapes, with the schedules that `standard` chose and "
-        "those that the model alone (`analytic`) recommends; random completed candidates through the measuring service.",
+        "those that the model alone (`analytic`) recommends. Random completed candidates through the measuring "
+        "service.",
         smoke=arguments.smoke,
         path=arguments.json,
     )
