@@ -1,5 +1,6 @@
 // Turns a nest into machine code, literally: loops.cpp emits the loops around the register tile, tile.cpp the tile and
-// the reduction loops that it lives across, terms.cpp its multiply-adds, operands.cpp single accesses, pack.cpp the copies to scratch.
+// the reduction loops that it lives across, terms.cpp its multiply-adds, operands.cpp single accesses, pack.cpp the
+// copies to scratch.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,11 @@ class NestEmitter {
     int accumulator;  // register
     int operand[2];   // indices into the references; the second is -1 with one input
     int lanes;
+  };
+
+  struct PackedAxis {
+    int axis;
+    int64_t stride;  // bytes, in scratch
   };
 
   // ---- loops.cpp
@@ -133,7 +139,14 @@ class NestEmitter {
   // ---- pack.cpp
   void plan_packs();
   void emit_pack(int position, int tensor);
-  void emit_pack_loops(int tensor, const std::vector<int>& axes, const std::vector<int64_t>& packed, size_t depth);
+  std::vector<PackedAxis> copy_order(int tensor, const std::vector<int>& axes,
+                                     const std::vector<int64_t>& packed) const;
+  void emit_pack_loops(int tensor, std::vector<PackedAxis> order);
+  bool transposes(int tensor, const std::vector<PackedAxis>& order) const;
+  void emit_pack_transposed(int tensor, int row, const PackedAxis& column);
+  void emit_turn(const Xbyak::Reg64& from, int64_t stride, int64_t target);
+  void repeated(int64_t count, const std::function<void()>& body);
+  void move_both(int tensor, int64_t source, int64_t target);
   void emit_pack_row(int tensor, int axis);
   std::vector<int> packed_axes(int position, int tensor) const;
 
