@@ -70,6 +70,7 @@ class Progress:
     schedules: dict[str, Schedule] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     best: Trial | None = None
+    peak_gflops: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -151,7 +152,6 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
     seconds = math.inf if budget.seconds is None else budget.seconds * (1 - FINAL_SHARE)
     most = math.inf if budget.evaluations is None else budget.evaluations
     size = 8  # small at first: the best of a few is soon known, and the search learns from it
-    batches = 0
     # However short the time, something is tried: on a slow or busy machine starting alone may take a quick run's.
     while not progress.trace or (progress.seconds < seconds and len(progress.trace) < most):
         asked = search.ask(int(min(size, most - len(progress.trace))))
@@ -159,9 +159,10 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
             return
         batch_began = time.monotonic()
         ended = list(evaluate(asked, progress, service))
-        if observer is not None and batches == 0:
-            observer.peak(service.peak() / 1e9)
-        batches += 1
+        if progress.peak_gflops is None:
+            progress.peak_gflops = service.peak() / 1e9
+            if observer is not None:
+                observer.peak(progress.peak_gflops)
         for candidate, schedule, summary, outcome in ended:
             trial = progress.note(candidate, schedule, summary, outcome)
             search.tell(candidate, outcome)
@@ -305,6 +306,7 @@ def provisional(progress: Progress, handle: RunHandle) -> Tuned | None:
     outcome = progress.outcomes[progress.best.id]
     findings = Findings(
         measurement=outcome.measurement,
+        peak_gflops=progress.peak_gflops,
         search=progress.question.search,
         effort=progress.question.effort.name,
         trace=tuple(progress.trace),

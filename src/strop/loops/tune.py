@@ -153,7 +153,7 @@ def einsum(text: str, *operands: Any, out: Any = None, effort: str = "quick", **
 def tuned_for(
     text: str, operands: tuple[Any, ...], *, effort: str, options: dict[str, Any]
 ) -> tuple[Tuned, dict[str, Any]]:
-    """The tuned contraction of an `einsum` call, kept in this process, and the epilogue's operands among the options."""
+    """The tuned contraction of an `einsum` call, kept in this process; the epilogue's operands among the options."""
     from strop.loops.recent import recent
 
     return recent(text, operands, effort=effort, options=options)

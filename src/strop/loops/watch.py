@@ -122,7 +122,7 @@ class Watch:
         spent = self._spent_s + time.monotonic() - self._began
         most = question.budget.seconds
         if most:
-            return f"{bar(spent / most)} {spent:.1f} of {digits(most)} s"
+            return f"{bar(spent / most)} {spent:.1f} of {most:g} s"
         limit = question.budget.evaluations
         return f"{spent:.1f} s" + (f", {bar(self.trials / limit)} of {counted(limit, 'candidate')}" if limit else "")
 
