@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +55,24 @@ def settings() -> str:
 
 
 def commands() -> str:
-    """Every verb with the text of its --help."""
+    """Every verb, and every verb of a verb, with the text of its --help."""
     import click
-
     from strop.cli.main import main
 
-    group: Any = main
-    shown = []
-    with click.Context(group, info_name="strop", terminal_width=78) as root:
-        for name in group.list_commands(root):
-            command = group.get_command(root, name)
-            with click.Context(command, info_name=name, parent=root, terminal_width=78) as context:
-                shown.append(f"## strop {name}\n\n```text\n{command.get_help(context)}\n```\n")
-    return "\n".join(shown)
+    with click.Context(main, info_name="strop", terminal_width=78) as root:
+        return "\n".join(_helps(main, root))
+
+
+def _helps(group: Any, context: Any) -> Iterator[str]:
+    import click
+
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        with click.Context(command, info_name=name, parent=context, terminal_width=78) as inner:
+            level = "#" * len(inner.command_path.split())
+            yield f"{level} {inner.command_path}\n\n```text\n{command.get_help(inner)}\n```\n"
+            if isinstance(command, click.Group):
+                yield from _helps(command, inner)
 
 
 def schemas() -> str:

@@ -65,6 +65,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(SoakReport(), "strop-soak-report")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:  # `make soak` runs what asks for the large counts
+        if "soak" in getattr(item, "fixturenames", ()):
+            item.add_marker("soak")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("isa"):
         if not supports(marker.args[0]):
