@@ -57,6 +57,7 @@ def settings() -> str:
 def commands() -> str:
     """Every verb, and every verb of a verb, with the text of its --help."""
     import click
+
     from strop.cli.main import main
 
     with click.Context(main, info_name="strop", terminal_width=78) as root:
