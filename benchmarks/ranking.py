@@ -26,7 +26,7 @@ SCHEDULES, POOL = 200, 3
 TOO_SLOW = 10.0
 CORRELATION = 0.93
 FINALS = 5
-MOST_ROUNDS, CHUNK, SAMPLE_S, CAREFUL_S = 300, 10, 100e-6, 20.0
+MOST_ROUNDS, CHUNK, SAMPLE_S, CAREFUL_S = 300, 10, 100e-6, 35.0
 REFERENCE_ROUNDS = 300
 
 
@@ -171,7 +171,7 @@ def carefully(service: Any, specs: dict[str, Any], *, most: int) -> dict[str, li
     numbers = [number for number, result in kept if result.verdict is Verdict.OK]
     rows: list[list[float]] = [[] for _ in numbers]
     began = time.perf_counter()
-    while len(rows[0]) < most and (len(rows[0]) < most / 5 or time.perf_counter() - began < CAREFUL_S):
+    while len(rows[0]) < most and (len(rows[0]) < most / 3 or time.perf_counter() - began < CAREFUL_S):
         new = service.rounds(numbers, rounds=CHUNK, sample_s=SAMPLE_S, expected_s=CAREFUL_S)
         if new is None:
             raise SystemExit("a candidate took the worker down while it was timed")
