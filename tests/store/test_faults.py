@@ -186,6 +186,21 @@ def test_a_disk_that_stays_full_does_not_stop_the_run(request_for: Requests, tri
         assert [run.trials for run in store.runs()] == [0]
 
 
+def test_a_disk_that_is_full_when_the_run_begins(own_home: Path, request_for: Requests, trial: Trials) -> None:
+    run_id = filled(own_home, request_for(), [trial(1)])
+    with open_store() as store:
+        (pages,) = store._database.row("PRAGMA page_count")
+        store._database.row(f"PRAGMA max_page_count = {pages}")
+        with store.open_run(request_for(sizes="m=64" * 5000)) as work:  # a request that needs more pages
+            assert store.warning is not None
+            assert "without saving. The disk of the store" in store.warning
+            work.record(trial(1))
+            assert work.finish({"sentence": "77 µs"})
+        assert store.open_run(request_for()).id == run_id  # what was stored is still known
+    with open_store() as store:
+        assert [run.id for run in store.runs()] == [run_id]
+
+
 def test_a_new_store_on_a_full_disk(tmp_path: Path) -> None:
     """A limit on the size of files, which SQLite reports as a failed write: no half-made store stays in the way."""
     script = (

@@ -14,6 +14,7 @@ from strop import __version__
 from strop.errors import AmbiguousRun, ReadOnlyStore, StropError, UnknownRun
 from strop.store import owner
 from strop.store.database import WORTH_COPYING_BYTES, Database
+from strop.store.faults import UNSAVED
 from strop.store.handle import RunHandle
 from strop.store.names import new_id
 from strop.store.record import COLUMNS, RunRecord, StoredTrial, compact
@@ -107,21 +108,19 @@ class Store:
 
         With ``fresh`` a new run begins whatever is stored. A run that another living process works on is neither taken
         over nor waited for. ``machine`` is the fingerprint that ``strop runs`` shows.
+
+        Where the store can't be written any more (the disk is full since it was opened), it goes on in memory and
+        ``warning`` says so.
         """
-        answer = None if fresh else self.find_answer(request)
-        if answer and not self._unfinished(request, since=answer.updated):
-            return RunHandle(self._database, answer.id, origin="answered", answer=self.result(answer.id))
-        mark, now = owner.claim(), time.time()
-        with self._database.transaction() as connection:
-            unfinished = None if fresh else self._unfinished(request, since=answer.updated if answer else 0.0)
-            if unfinished:
-                connection.execute(
-                    "UPDATE run SET status = 'running', owner = ?, updated = ? WHERE id = ?", (mark, now, unfinished)
-                )
-                return self._resume(unfinished, mark)
-            run_id = new_id(self._taken)
-            self._insert(run_id, request, mark=mark, now=now, machine=machine)
-        return RunHandle(self._database, run_id, origin="new", mark=mark)
+        try:
+            return self._open_run(request, fresh=fresh, machine=machine)
+        except UNSAVED as error:
+            if self._reason:
+                raise
+            memory = Store.in_memory(error)
+            self.close()
+            self._database, self._reason = memory._database, error
+            return self._open_run(request, fresh=fresh, machine=machine)
 
     def find_answer(self, request: Request) -> RunRecord | None:
         """The newest finished run that answers ``request``; ``None`` where it must be measured.
@@ -226,6 +225,22 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _open_run(self, request: Request, *, fresh: bool, machine: str) -> RunHandle:
+        answer = None if fresh else self.find_answer(request)
+        if answer and not self._unfinished(request, since=answer.updated):
+            return RunHandle(self._database, answer.id, origin="answered", answer=self.result(answer.id))
+        mark, now = owner.claim(), time.time()
+        with self._database.transaction() as connection:
+            unfinished = None if fresh else self._unfinished(request, since=answer.updated if answer else 0.0)
+            if unfinished:
+                connection.execute(
+                    "UPDATE run SET status = 'running', owner = ?, updated = ? WHERE id = ?", (mark, now, unfinished)
+                )
+                return self._resume(unfinished, mark)
+            run_id = new_id(self._taken)
+            self._insert(run_id, request, mark=mark, now=now, machine=machine)
+        return RunHandle(self._database, run_id, origin="new", mark=mark)
 
     def _unfinished(self, request: Request, *, since: float) -> str | None:
         """The newest equal run that nobody works on, begun after ``since``.
