@@ -32,7 +32,7 @@ class Planner(LoopSearch):
         if self.completes:
             moves = realise(plan, nest, self.problem.layout, self.machine, self.problem.threads)
         else:
-            moves = bare(plan).moves(nest)
+            moves = bare(plan).moves(nest)  # distinct plans may be one bare plan
         for move in moves:
             nest = apply(nest, move)
         return Proposal(nest, moves, why or said(plan), parent, whole=True)

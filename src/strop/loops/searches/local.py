@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import random
+from collections.abc import Hashable
 
 from strop.loops.accesses import accesses
 from strop.loops.model import predict
@@ -32,34 +32,41 @@ class Local(Planner):
         if not plans:
             yield [self.start]
             return
-        rated: dict[Plan, tuple[float, str]] = {}
-        waiting: dict[Plan, list[tuple[Plan, Proposal]]] = {}
-        batch = [(plan, self.proposal(plan)) for plan in plans[:FEW]]
-        proposed = {plan for plan, _ in batch}
+        rated: list[tuple[float, int, str, Plan]] = []
+        waiting: dict[int, list[tuple[Plan, Proposal]]] = {}
+        known: set[Hashable] = set()
+        batch = self._new([(plan, self.proposal(plan)) for plan in plans], known)[:FEW]
         while batch:
+            known |= {proposal.nest.key for _, proposal in batch}
             results = yield [proposal for _, proposal in batch]
             for (plan, _), result in zip(batch, results, strict=True):
-                rated[plan] = (result.cost, result.id)
+                rated.append((result.cost, len(rated), result.id, plan))
             batch = []
-            for plan in sorted(rated, key=lambda plan: rated[plan][0]):
-                if plan not in waiting:
-                    waiting[plan] = self._neighbours(plan, rated[plan][1], rng)
-                fresh = [pair for pair in waiting[plan] if pair[0] not in proposed]
-                batch, waiting[plan] = fresh[:BATCH], fresh[BATCH:]
-                proposed |= {other for other, _ in batch}
+            for _, number, id, plan in sorted(rated, key=lambda each: each[:2]):
+                if number not in waiting:
+                    waiting[number] = self._neighbours(plan, id, rng)
+                fresh = self._new(waiting[number], known)
+                batch, waiting[number] = fresh[:BATCH], fresh[BATCH:]
                 if batch:
                     break
+
+    def _new(self, pairs: list[tuple[Plan, Proposal]], known: set[Hashable]) -> list[tuple[Plan, Proposal]]:
+        """Those whose nests aren't known, one of each nest."""
+        new: dict[Hashable, tuple[Plan, Proposal]] = {}
+        for plan, proposal in pairs:
+            if proposal.nest.key not in known:
+                new.setdefault(proposal.nest.key, (plan, proposal))
+        return list(new.values())
 
     def _neighbours(self, plan: Plan, parent: str, rng: random.Random) -> list[tuple[Plan, Proposal]]:
         """A plan's neighbours, the most promising first."""
         contraction, layout = self.problem.contraction, self.problem.layout
         facts = accesses(contraction, layout, self.machine)
-        ranked = []
         here = predict(self.proposal(plan).nest, layout, self.machine, self.problem.threads).cycles
+        ranked: list[tuple[bool, float, int, tuple[Plan, Proposal]]] = []
         for other, why in neighbours(plan, contraction, facts):
             proposal = self.proposal(other, parent=parent, why=why)
             cycles = predict(proposal.nest, layout, self.machine, self.problem.threads).cycles
-            if math.isfinite(cycles):
-                late = cycles > HOPELESS * here
-                ranked.append((late, cycles * rng.uniform(1 - JITTER, 1 + JITTER), len(ranked), (other, proposal)))
+            shaken = cycles * rng.uniform(1 - JITTER, 1 + JITTER)
+            ranked.append((cycles > HOPELESS * here, shaken, len(ranked), (other, proposal)))
         return [pair for *_, pair in sorted(ranked, key=lambda each: each[:3])]
