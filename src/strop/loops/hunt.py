@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Protocol
 
 from strop.bench import protocol
@@ -117,15 +118,16 @@ def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, wa
     Raises NothingMeasured when no candidate came out right, and the KeyboardInterrupt of a user who has seen enough,
     after the best so far is stored.
     """
-    problem = question.problem
-    search = searches.make(question.search, problem, seed=question.seed, space=question.space)
-    progress = Progress(question, spent_before=handle.spent_s)
-    for stored in handle.trials:
-        progress.recall(stored)
-    handle.feed(search)
     if question.budget.seconds == 0 or question.budget.evaluations == 0:
         return modelled(question, handle, warnings)
+    problem = question.problem
     with service_for(question) as service:
+        service.start()  # gets ready while the search does
+        search = searches.make(question.search, problem, seed=question.seed, space=question.space)
+        progress = Progress(question, spent_before=handle.spent_s)
+        for stored in handle.trials:
+            progress.recall(stored)
+        handle.feed(search)
         try:
             if observer is not None:
                 observer.started(question, progress.spent_before)
@@ -202,7 +204,13 @@ def outcome_of(result: Result) -> Outcome:
 
 def measurement_of(result: Result) -> Measurement:
     """The samples of a result, with the machine that took them."""
-    return protocol.measurement(result.samples, machine=machine().fingerprint)
+    return protocol.measurement(result.samples, machine=fingerprint())
+
+
+@cache
+def fingerprint() -> str:
+    """This machine's, which doesn't change while the process lives."""
+    return machine().fingerprint
 
 
 def decide(progress: Progress, service: Service, handle: RunHandle) -> tuple[Findings, str]:

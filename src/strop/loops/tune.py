@@ -46,10 +46,6 @@ def tune(
 
     Raises the errors of the catalogue for wrong input, NothingMeasured when no candidate came out right.
     """
-    from strop.bench.process import prestart
-
-    if schedule is None:
-        prestart()  # the worker starts while the question is read
     question = read_question(
         text,
         operands,
