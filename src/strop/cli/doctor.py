@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
+
+from strop.cli.options import Output, shared
 
 if TYPE_CHECKING:
     from strop.bench.machine import Cache, Machine
@@ -17,8 +18,8 @@ LABEL = 12
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object (schema strop.doctor/1).")
-def doctor(as_json: bool) -> None:
+@shared
+def doctor(output: Output, seed: int) -> None:
     """Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, settings.
 
     Exit code 0, or 3 where something is missing that tune needs.
@@ -26,11 +27,7 @@ def doctor(as_json: bool) -> None:
     from strop.doctor import examine
 
     examination = examine()
-    if as_json:
-        click.echo(json.dumps(examination.to_json(), allow_nan=False))
-    else:
-        for line in lines(examination):
-            click.echo(line)
+    output.result(examination.to_json(), lines(examination), title="strop doctor", artefact="doctor.json")
     if examination.exit_code:
         raise click.exceptions.Exit(examination.exit_code)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,20 @@ class Output:
         """Print the one object of `--json`."""
         click.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
 
+    def result(self, document: Mapping[str, Any], lines: Iterable[str], *, title: str, artefact: str) -> None:
+        """Print a result, as JSON or as lines for people; the first line is a sentence that says what came out.
+
+        The folder gets the JSON as `artefact`, the page shows the lines.
+        """
+        said = list(lines)
+        if self.as_json:
+            self.document(document)
+        else:
+            for line in said:
+                click.echo(line)
+        self.write({artefact: lambda: as_text(document)})
+        self.page(lambda: page_of(title, said))
+
     def aside(self, text: str) -> None:
         """Say something that is no result on standard error, unless `-q`."""
         if not self.quiet:
@@ -62,6 +76,20 @@ class Output:
         """Write the page of `--html`, if it is asked for. Raises BadFile."""
         if self.html is not None:
             write_text(self.html, text())
+
+
+def as_text(document: Mapping[str, Any]) -> str:
+    """JSON as an artefact has it."""
+    return json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def page_of(title: str, lines: Sequence[str]) -> str:
+    """A page that shows what is printed."""
+    from strop.report.page import Listing, Section, page
+
+    sentence, *rest = lines or [""]
+    blocks = [Listing("", "\n".join(rest).strip("\n"))] if any(rest) else []
+    return page(title=title, subject=title, sentence=sentence, sections=[Section("", blocks)])
 
 
 def write_text(path: Path, text: str) -> None:

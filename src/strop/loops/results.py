@@ -38,6 +38,8 @@ def tuned(question: Question, schedule: Schedule, findings: Findings, *, run_id:
 
 def sentence(result: Tuned, numpy: NumpyComparison | None = None) -> str:
     """What came out, in one line: time, share of the peak, how NumPy compares, schedule."""
+    if not result.contraction.points:
+        return "nothing to compute: the result is " + ("constant" if all(result.contraction.output_shape) else "empty")
     schedule = f"schedule {result.nest.summary}" if result.nest.loops else "nothing to schedule"
     if result.measurement is None:
         return f"{schedule}, not measured"
