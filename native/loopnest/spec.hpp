@@ -32,7 +32,7 @@ struct Loop {
   int64_t step = 1;
   bool balanced = false;              // even out the iterations' extents instead of leaving one short tail
   std::vector<int64_t> pieces;        // explicit extents instead of a uniform step (a cover)
-  int partner = -1;                   // with pieces: the inner loop whose step depends on the piece ...
+  int partner = -1;                   // with pieces: the axis whose next inner loop takes its step from the piece ...
   std::vector<int64_t> partner_steps; // ... and its step in each piece
   int unroll = 1;
   bool parallel = false;

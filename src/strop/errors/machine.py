@@ -23,6 +23,15 @@ class IsaMissing(StropError):
     exit_code = MACHINE
 
 
+class NoExecutableMemory(StropError):
+    """The system refuses memory for machine code."""
+
+    code = "no-executable-memory"
+    template = "This system gives no memory for machine code: {reason}."
+    fix = "Allow memfd_create and executable mappings, or set STROP_ISA=portable (--isa): slower, and needs none."
+    exit_code = MACHINE
+
+
 class WorkerLost(StropError):
     """The process that measures can't be kept alive."""
 

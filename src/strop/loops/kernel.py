@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from strop.errors import BadOption, IllegalMove, IsaMissing, NativeMissing
+from strop.errors import BadOption, IllegalMove, IsaMissing, NativeMissing, NoExecutableMemory
 from strop.loops.lower import lower
 from strop.loops.moves import Schedule, apply, replay
 from strop.loops.nest import Nest
@@ -68,6 +68,8 @@ def native_kernel(nest: Nest, layout: Layout, isa: str) -> Any:
         kernel = module.compile(*lower(nest, layout, isa))
     except module.SpecError as problem:
         raise IllegalMove(move=nest.summary, reason=str(problem)) from None
+    except RuntimeError as problem:
+        raise NoExecutableMemory(reason=str(problem)) from None
     if settings().perf_map:
         kernel.note_for_perf(f"strop {nest.contraction.text} {nest.summary}")
     return kernel
