@@ -50,8 +50,9 @@ $(BUILD)/build.ninja: build/.packages CMakeLists.txt
 build: $(BUILD)/build.ninja ## set up .venv and compile src/strop/_native (incremental)
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: build ## tune a real contraction, run it, compare it with NumPy
-	$(BIN)/strop tune "mk,kn->mn" m=192 n=160 k=128
+demo: build ## tune real contractions, run them, compare them with NumPy
+	$(BIN)/strop tune "mk,kn->mn" m=97 n=131 k=61 --threads 1
+	$(BIN)/strop tune "n c h+r w+s, o c r s -> n o h w" n=1 c=64 h=56 w=56 o=64 r=3 s=3 --threads 1
 	$(BIN)/python examples/tune.py
 
 test: build build/.dev ## run the tests, doctests and docs examples
