@@ -133,7 +133,7 @@ def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, wa
                 observer.started(question, progress.spent_before)
             explore(progress, search, service, handle, observer)
             if progress.best is None:
-                raise NothingMeasured(counts=said(progress.verdicts), run=handle.id)
+                raise fruitless(handle, progress.verdicts)
             if observer is not None:
                 observer.racing(len(progress.finalists(question.effort.finalists)))
             findings, winner = decide(progress, service, handle)
@@ -222,7 +222,7 @@ def decide(progress: Progress, service: Service, handle: RunHandle) -> tuple[Fin
     race = final(service, specs, seconds=max(0.02, min(left, question.effort.seconds * FINAL_SHARE)))
     right = [result for result in race.ranked if result.verdict is Verdict.OK]
     if not right:
-        raise NothingMeasured(counts=said(Counter(r.verdict.value for r in race.ranked)), run=handle.id)
+        raise fruitless(handle, Counter(result.verdict.value for result in race.ranked))
     for result in right:
         handle.record_final(result.id, measurement_of(result))
     winner = right[0]
@@ -245,6 +245,12 @@ def decide(progress: Progress, service: Service, handle: RunHandle) -> tuple[Fin
         verdicts=progress.verdicts,
     )
     return findings, winner.id
+
+
+def fruitless(handle: RunHandle, verdicts: Mapping[str, int]) -> NothingMeasured:
+    """The error of a run in which nothing came out right; the run ends, and answers no later request."""
+    handle.finish(None)
+    return NothingMeasured(counts=said(verdicts), run=handle.id)
 
 
 def nest_of(progress: Progress, id: str) -> Nest:
