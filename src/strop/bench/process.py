@@ -23,6 +23,7 @@ KEPT_VARIABLES = {"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"
 WORDS_KEPT = 2000  # characters of standard error that are quoted
 LOOK_S = 0.05  # most reports are there by then, and no processor time needs to be asked for
 STARVED = 10.0
+MOST_S = 1e6  # poll(2) takes no more milliseconds than an int holds
 
 
 class Died(Exception):
@@ -99,7 +100,7 @@ class WorkerProcess:
             poll.register(self._out, select.POLLIN)
             if self._outbox:
                 poll.register(self._in, select.POLLOUT)
-            ready = poll.poll(max(0.0, left) * 1e3)
+            ready = poll.poll(min(max(0.0, left), MOST_S) * 1e3)
             self._flush()
             if any(descriptor == self._out for descriptor, _ in ready):
                 self._take()

@@ -295,7 +295,7 @@ class Service:
             self._reference = None  # it may be what took the worker down
             self._failures += 1
             if self._failures >= STARTS:
-                raise WorkerLost(times=STARTS, reason=words or lost.detail)
+                raise WorkerLost(times=STARTS, reason=(words or lost.detail).splitlines()[-1], words=words)
         return lost
 
     def _recover(self, batch: Batch, lost: Lost) -> Iterator[Result]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from strop import __version__
-from strop.errors import BadUsage, StropError
+from strop.errors import BadFile, BadUsage, StropError
+from strop.errors.base import INTERRUPTED
 
 VERBS = {
     "tune": "Find a fast schedule for a tensor contraction on this CPU.",
@@ -40,38 +43,60 @@ class Strop(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; a reader of standard output that has seen enough ends it without a word."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter's last flush complains
-            ctx.exit(0)
-        return result
-
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
         """Run the command line and exit."""
         words = list(sys.argv[1:] if args is None else args)
-        as_json = "--json" in words
-        extra["standalone_mode"] = False
         if os.environ.get("NO_COLOR"):
             extra["color"] = False
         try:
-            code = super().main(words, prog_name or "strop", **extra)
+            code = super().main(words, prog_name or "strop", **{**extra, "standalone_mode": False})
         except click.UsageError as error:
-            code = said(misused(error), as_json)
+            code = said(misused(error), words)
         except StropError as error:
-            code = said(error, as_json)
-        except click.Abort:  # Ctrl-C before anything was found
-            code = 130
+            code = said(error, words)
+        except click.Abort:  # Ctrl-C where nothing was found yet
+            code = INTERRUPTED
         except Exception as error:
-            from strop.cli.bug import reported
-
-            code = said(reported(error, words), as_json)
+            code = said(unforeseen(error, words), words)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line; `--help` ends here."""
+        with written_out():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        with written_out():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def written_out() -> Iterator[None]:
+    """Write all of standard output. Raises BadFile where it takes no more.
+
+    A reader that has seen enough (`strop runs | head`) ends strop without a word.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+        sys.exit(0)
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        drop_output()
+        raise BadFile(path="Standard output", done="written", reason=error.strerror) from None
+
+
+def drop_output() -> None:
+    """Send what is left of standard output nowhere, so that the interpreter's last flush has nothing to complain of."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def misused(error: click.UsageError) -> BadUsage:
@@ -80,15 +105,24 @@ def misused(error: click.UsageError) -> BadUsage:
     return BadUsage(what=error.format_message().rstrip("."), command=command)
 
 
-def said(error: StropError, as_json: bool) -> int:
-    """Print an error: one line on standard error, or the JSON form on standard output; its exit code."""
-    if as_json:
+def unforeseen(error: Exception, words: Sequence[str]) -> StropError:
+    """Any other exception is a bug of ours: its report is saved."""
+    from strop.cli.bug import reported
+
+    return reported(error, words)
+
+
+def said(error: StropError, words: Sequence[str]) -> int:
+    """Print an error: one line on standard error, or with `--json` its JSON form on standard output; its exit code."""
+    if "--json" in words:
         import json
 
         click.echo(json.dumps(error.to_json()))
-    else:
-        colour = False if os.environ.get("NO_COLOR") else None
-        click.echo(f"{click.style('strop:', fg='red', bold=True)} {error}", err=True, color=colour)
+        return error.exit_code
+    colour = False if os.environ.get("NO_COLOR") else None
+    if {"-v", "--verbose"} & set(words) and "words" in error.fields:  # what a process that failed had written
+        click.echo(error.fields["words"], err=True)
+    click.echo(f"{click.style('strop:', fg='red', bold=True)} {error}", err=True, color=colour)
     return error.exit_code
 
 

@@ -61,16 +61,26 @@ class Output:
         """Say on standard error what the user must hear, `-q` or not."""
         click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
 
+    def check(self) -> None:
+        """Before the work begins: make the folder of `-o` and see that files can be made. Raises BadFile."""
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as problem:
+                raise BadFile(path=self.folder, done="made", reason=problem.strerror) from None
+        if self.html is not None and self.html.is_dir():
+            raise BadFile(path=self.html, done="written", reason="it is a directory")
+        for folder in filter(None, (self.folder, self.html and self.html.parent)):
+            if not folder.is_dir():
+                raise BadFile(path=self.html, done="written", reason=f"there is no directory {folder}")
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise BadFile(path=folder, done="written", reason="there is no permission to write it")
+
     def write(self, artefacts: Mapping[str, Callable[[], str]]) -> None:
-        """Write the artefacts into the folder of `-o`, if there is one, made when missing. Raises BadFile."""
-        if self.folder is None:
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise BadFile(path=self.folder, done="made", reason=problem.strerror) from None
-        for name, text in artefacts.items():
-            write_text(self.folder / name, text())
+        """Write the artefacts into the folder of `-o`, if there is one. Raises BadFile."""
+        if self.folder is not None:
+            for name, text in artefacts.items():
+                write_text(self.folder / name, text())
 
     def page(self, text: Callable[[], str]) -> None:
         """Write the page of `--html`, if it is asked for. Raises BadFile."""
@@ -115,6 +125,7 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         output = Output(as_json=as_json, folder=folder, html=html, verbose=verbose, quiet=quiet)
+        output.check()
         with flags(home=home, isa=isa):
             return command(*args, output=output, **options)
 
