@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from strop.loops.moves import (
     Accumulators,
     Balance,
@@ -94,7 +95,7 @@ def random_contraction(rng: random.Random, *, large: bool) -> Contraction:
         epilogue = rng.choice((f"x + bias[{named}]", f"relu(x * scale[{named}] + bias[{rng.choice(outputs)}])"))
     return Contraction.parse(
         text,
-        sizes={axis: size for axis, size in sizes.items()},
+        sizes=dict(sizes),
         dtype=rng.choice(("float32", "float32", "float64")),
         semiring=semiring,
         accumulate=rng.random() < 0.2,

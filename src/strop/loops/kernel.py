@@ -75,7 +75,7 @@ def native_kernel(nest: Nest, layout: Layout, isa: str) -> Any:
     return kernel
 
 
-def compile(  # noqa: A001 - the public name
+def compile(
     contraction: Contraction, schedule: Iterable[Any] | str | dict[str, Any], space: str = "full", *, threads: int = 1
 ) -> Tuned:
     """The contraction compiled by a schedule, unmeasured, for arrays in C order (others are compiled for when called).

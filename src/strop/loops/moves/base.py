@@ -69,7 +69,9 @@ OPERANDS = ("A", "B", "C")
 
 
 def legal(nest: Nest, move: Move) -> str | None:
-    """Why `move` can't be made on `nest`, or None when it can. The one judge of legality for searches, masks and the CLI.
+    """Why `move` can't be made on `nest`, or None when it can.
+
+    The one judge of legality for searches, masks and the CLI.
 
     >>> from strop.loops.moves import Split
     >>> nest = Nest.default(Contraction.parse("mk,kn->mn", m=4, k=32, n=48))

@@ -131,7 +131,7 @@ class LoopSearch(ABC):
         """Go on from a state that `state()` of an equal search returned."""
         self._start()
         sent = _from_json(state["sent"])
-        self._costs = _from_json(state["heard"])
+        self._costs.update(_from_json(state["heard"]))
         while not self._done and all(id in sent for _, id in self._batch):
             self._advance(sent)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from strop.loops.environment import STEPS
-from strop.loops.searches.base import Exploration, LoopSearch
+from strop.loops.searches.base import Exploration, LoopSearch, Proposal
 from strop.loops.searches.steps import steps
 
 BATCH = 8
@@ -24,7 +24,7 @@ class Random(LoopSearch):
         seen = {start.proposal.nest.key}
         fruitless = 0
         while fruitless < FRUITLESS:
-            batch = []
+            batch: list[Proposal] = []
             while len(batch) < BATCH and fruitless < FRUITLESS:
                 state = start
                 for _ in range(rng.randint(1, STEPS)):

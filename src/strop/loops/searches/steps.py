@@ -1,7 +1,7 @@
 """The steps that greedy, beam and random searches take: from one state to the next.
 
-In the space `literal` a state is one of the published environment; in `full` it is a nest, and the steps are moves without
-a cursor.
+In the space `literal` a state is one of the published environment; in `full` it is a nest, and the steps are moves
+without a cursor.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from strop.loops.environment import Environment
@@ -109,7 +110,7 @@ class MoveSteps:
 
     def _moves(self, nest: Nest) -> Iterator[Move]:
         names = nest.names
-        for first, second in zip(names, names[1:], strict=False):
+        for first, second in pairwise(names):
             yield Swap(first, second)
         for at, name in enumerate(names):
             trips = nest.trips(at)
@@ -133,7 +134,8 @@ class MoveSteps:
         if not names:
             return None
         name = rng.choice(names)
-        kind = rng.choices(("split", "swap", "order", "vector", "merge", "unroll", "accumulators"), (6, 3, 2, 1, 1, 1, 1))
+        kinds = ("split", "swap", "order", "vector", "merge", "unroll", "accumulators")
+        kind = rng.choices(kinds, (6, 3, 2, 1, 1, 1, 1))
         match kind[0]:
             case "split":
                 return Split(name, rng.choice(FACTORS)) if len(names) < MOST_LOOPS else None
@@ -155,5 +157,7 @@ def _shuffled(nest: Nest, rng: random.Random) -> tuple[str, ...]:
     """A random order of the loops in which those of each axis keep theirs."""
     places = list(range(len(nest.loops)))
     rng.shuffle(places)
-    names = {axis: iter([name for name in nest.names if name.rpartition(".")[0] == axis]) for axis in nest.contraction.axes}
+    names = {
+        axis: iter([name for name in nest.names if name.rpartition(".")[0] == axis]) for axis in nest.contraction.axes
+    }
     return tuple(next(names[nest.loops[place].axis]) for place in places)
