@@ -65,10 +65,15 @@ def accesses(contraction: Contraction, layout: Layout, machine: Machine) -> Acce
         tuple(steps.get(axis, 0) if size > 1 else 0 for axis, size in contraction.sizes)
         for steps in (*by_axis.operands, by_axis.output)
     )
+    output = tuple(((1, axis),) for axis in contraction.output)
     windows = tuple(
         tuple(tuple((coefficient, axes[axis]) for coefficient, axis in index) for index in subscript)
-        for subscript in contraction.operands
-    ) + (tuple(((1, axes[axis]),) for axis in contraction.output),)
+        for subscript in (*contraction.operands, output)
+    )
+    aligned = (
+        _alignment(steps, contraction.itemsize, base)
+        for steps, base in zip(strides, layout.alignment, strict=False)  # the epilogue's operands come last there
+    )
     itemsize = contraction.itemsize
     lanes = machine.lanes(itemsize)
     plus, times = contraction.semiring.split(",")

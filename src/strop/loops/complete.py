@@ -29,9 +29,10 @@ LEAST_PARALLEL = 60_000.0
 def complete(nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> Schedule:
     """The moves that the model recommends for a nest, to be made after it; none for a nest that was completed.
 
-    A nest with a register tile (a loop inside a reduction whose axis has another loop outside) keeps it, and its order:
-    only what is missing is added. Otherwise the vector axis, the tile, the cover of remainders and the order of loops are
-    chosen; splits that are there already stay as blocks outside. Then come unrolling, accumulators, packing, threads.
+    A nest with a register tile (a loop inside a reduction whose axis has another loop outside) keeps it, and its
+    order: only what is missing is added. Otherwise the vector axis, the tile, the cover of remainders and the order of
+    loops are chosen; splits that are there already stay as blocks outside. Then come unrolling, accumulators, packing
+    and threads.
     """
     if not nest.loops or 0 in dict(nest.contraction.sizes).values():
         return ()
@@ -52,7 +53,7 @@ def has_tile(nest: Nest, facts: Accesses) -> bool:
 
 
 def plans(nest: Nest, layout: Layout, machine: Machine, compared: int = COMPARED) -> list[Ranked]:
-    """Plans for a nest without a tile, the best first by the whole model: `compared` of them, and variants of the best."""
+    """Plans for a nest without a tile, the model's best first: `compared` of them, and variants of the best."""
     facts = accesses(nest.contraction, layout, machine)
     ranked = [
         Ranked(_cycles(each.plan, nest, layout, machine), each.plan)
@@ -129,7 +130,9 @@ def _unroll(making: Making, layout: Layout, machine: Machine) -> None:
     count = nest.trips(tile.inner)
     if tile.inner == len(nest.loops) - 1:
         count = -(-nest.extent(tile.inner) // facts.lanes)
-    body = outputs_of(tile.extents[tile.inner + 1], tile.vector, facts)
+    reach = tile.extents[tile.inner + 1]
+    vectors = tile.vectors(tile.inner + 1, reach[tile.vector], facts.lanes)
+    body = outputs_of(reach, tile.vector, vectors, facts)
     wanted = 8 if body <= 6 else 4 if body <= 40 else 2
     if count > 1:
         making.make(Unroll(nest.names[tile.inner], min(wanted, count)))

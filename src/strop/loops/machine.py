@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,8 @@ _CACHES = {"l1_bytes": 32 << 10, "l2_bytes": 1 << 20, "l3_bytes": 16 << 20}
 class Machine:
     """One core with one instruction set. Rates are per cycle, bandwidths in bytes per cycle.
 
-    `vector_bytes` is 0 on the portable path, where each element is computed alone.
+    A load across two lines takes `split_load_cycles` of the load
+    ports. `vector_bytes` is 0 on the portable path, where each element is computed alone.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Machine:
     loads_per_cycle: float
     stores_per_cycle: float
     fma_latency: float
+    split_load_cycles: float
     gather_cycles_per_element: float
     l1_bytes: int
     l2_bytes: int
@@ -51,13 +54,13 @@ class Machine:
         return _here(isa or best_isa())
 
     @classmethod
-    def of(cls, vendor: str, family: int, model: int, isa: str, **caches: int) -> Machine:
-        """A CPU by vendor, family and model (`machines.toml`), with caches of the sizes given (`l1_bytes=...`)."""
+    def of(cls, vendor: str, family: int, model: int, isa: str, caches: Mapping[str, int] | None = None) -> Machine:
+        """A CPU by vendor, family and model (`machines.toml`); `caches` are sizes, as in `{"l1_bytes": 49152}`."""
         facts, name = _facts(vendor, family, model)
         vector_bytes, registers = _VECTORS[isa]
         rates = facts[isa]
         shared = {key: value for key, value in facts.items() if not isinstance(value, dict)}
-        sizes = _CACHES | caches
+        sizes = _CACHES | dict(caches or {})
         return cls(name=name, isa=isa, vector_bytes=vector_bytes, registers=registers, **shared, **rates, **sizes)
 
     def lanes(self, itemsize: int) -> int:
@@ -77,7 +80,7 @@ def _here(isa: str) -> Machine:
     vendor, family, model, *_ = (*here.identity.split("-"), "", "", "")
     caches = {f"l{level}_bytes": cache.size_bytes for level in (1, 2, 3) if (cache := here.data_cache(level))}
     numbers = [int(number) if number.isdigit() else -1 for number in (family, model)]
-    return Machine.of(vendor, *numbers, isa, **caches)
+    return Machine.of(vendor, numbers[0], numbers[1], isa, caches)
 
 
 def _facts(vendor: str, family: int, model: int) -> tuple[dict[str, Any], str]:

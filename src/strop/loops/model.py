@@ -10,30 +10,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
+from strop.loops import ports
 from strop.loops.accesses import LINE, Accesses, accesses
 from strop.loops.machine import Machine
 from strop.loops.nest import Loop, Nest
-from strop.loops.ports import step
 from strop.loops.registers import RegisterTile, registers, trips
 from strop.loops.traffic import traffic_cycles
 from strop.values.layout import Layout
 
 CALL = 120.0
 """Cycles of a call: arguments, saved registers."""
-TILE = 14.0
-"""Cycles around a register tile: the last branch missed, the pipeline drained."""
-LOOP = 3.0
+TILE, TILE_LOOP = 2.0, 6.0
+"""Cycles around a register tile that the next one doesn't hide; more where its reduction is a loop."""
+LOOP = 2.0
 """Cycles of an iteration of a loop around the tile: counter and pointers."""
 SHORT_LOOP, LONG_LOOP = 4.0, 12.0
 """Cycles to enter and leave a loop inside a tile: its last branch is foreseen, or not."""
-FORWARD = 9.0
-"""Cycles until a stored output element can be added to again: store forwarding and an addition."""
+FORWARD, MASKED_FORWARD = 9.0, 20.0
+"""Cycles until a stored vector can be added to again; a masked store isn't forwarded."""
+HORIZONTAL = 1.0
+"""Cycles of each halving when the lanes of a vector are added up, other tiles going on."""
+STRIDED = 12.0
+"""Cycles to bring a vector of results with a stride through the stack, besides those of its elements."""
 FORK = 12_000.0
 """Cycles to wake the threads and wait for them."""
+PASS = 6.0
+"""Cycles around a chunk of a pass over the vector loop."""
 CHUNK = 12
 """Vectors that the generator takes at a time where no reduction loop holds the output in registers."""
 MOST_VARIANTS = 12
-HIDDEN = {"l2": 0.08, "l3": 0.3, "memory": 0.4}
+SEEN = {"l2": 0.03, "l3": 0.3, "memory": 0.4}
 """The part of a cache's time that computing doesn't hide."""
 
 
@@ -58,7 +64,7 @@ def predict(nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> P
     caches = traffic_cycles(nest.loops, tile, facts, machine)
     core = cost.total()
     longest = max(core, *caches.values())
-    cycles = longest + sum(HIDDEN[name] * cost for name, cost in caches.items() if cost < longest)
+    cycles = longest + sum(SEEN[name] * cost for name, cost in caches.items() if cost < longest)
     if core < longest:
         cycles += 0.1 * core
     if nest.loops[0].parallel and threads > 1:
@@ -156,55 +162,60 @@ class _Cost:
         inside = extent[:]  # extents inside the innermost reduction loop
         for at in range(tile.at, tile.inner + 1):
             inside[tile.axis[at]] = min(inside[tile.axis[at]], self.loops[at].step)
-        outputs = terms = 1
-        steps = 1.0
+        vectors = tile.vectors(tile.at, extent[vector], lanes)
+        columns = 1 if self.reduced_vector else tile.vectors(tile.inner + 1, inside[vector], lanes)
+        outputs, terms = (1, 1) if self.reduced_vector else (vectors, columns)
+        steps = float(vectors) if self.reduced_vector else 1.0
         for axis, output in enumerate(facts.is_output):
             if axis == vector:
-                if output:
-                    outputs *= -(-extent[axis] // lanes)
-                    terms *= -(-inside[axis] // lanes)
-                else:
-                    steps *= -(-extent[axis] // lanes)
-            elif output:
+                continue
+            if output:
                 outputs *= extent[axis]
                 terms *= inside[axis]
             else:
                 steps *= extent[axis]
         repeats = max(1.0, outputs / terms)  # output loops of the tile around the innermost reduction
         sets = max(1, min(self.accumulators, tile.room // outputs))
-        one = step(
+        one = ports.step(
             facts,
             machine,
             vector=vector,
             stride=tile.stride,
             packed=tile.packed,
             inside=inside,
+            columns=columns,
             outputs=outputs,
             room=tile.room,
+            steps=steps,
             sets=sets,
             unroll=max(loop.unroll, sets),
         )
         self._add(one.bound, one.cycles * steps * repeats, variant.count)
         here = tile.axis[tile.inner]
-        count = -(-extent[here] // lanes) if here == vector else trips(loop, extent[here])
+        count = vectors if here == vector else trips(loop, extent[here])
         ends = max(1.0, steps / count) * repeats
-        self._add("overhead", (ends - 1) * (SHORT_LOOP if count < 64 else LONG_LOOP) + TILE, variant.count)
+        around = TILE + (TILE_LOOP if count > max(loop.unroll, sets) else 0.0)
+        self._add("overhead", (ends - 1) * (SHORT_LOOP if count < 64 else LONG_LOOP) + around, variant.count)
         self._add("stores", self._results(outputs, extent, reduced_outside), variant.count)
 
     def _results(self, outputs: int, extent: list[int], reduced_outside: bool) -> float:
         """Cycles to start and to store a tile's outputs."""
         facts, machine = self.facts, self.machine
         cycles = outputs / machine.issue_per_cycle
+        load = 1.0 / machine.loads_per_cycle
+        store = 1.0 / machine.stores_per_cycle
         if self.reduced_vector:
-            cycles += outputs * (2.0 * facts.lanes.bit_length() + 1)
-            store = 1.0
-        elif self.tile.stride[-1] in (0, 1):
-            store = 1.0 if facts.aligned[-1] >= facts.vector_bytes else 1.0 + facts.vector_bytes / LINE
-        else:
-            store = 2.0 * min(facts.lanes, extent[self.vector])
-        cycles += outputs * store / machine.stores_per_cycle
+            cycles += outputs * HORIZONTAL * facts.lanes.bit_length()
+        elif self.tile.stride[-1] not in (0, 1):
+            width = min(facts.lanes, extent[self.vector], *(step for _, step in self.tile.vector_loops[-1:]))
+            load, store = STRIDED + width, STRIDED / 2 + 1.5 * width
+        elif facts.aligned[-1] < facts.vector_bytes:
+            crossing = facts.vector_bytes / LINE
+            load += crossing * machine.split_load_cycles
+            store *= 1.0 + crossing
+        cycles += outputs * store
         if reduced_outside or facts.accumulate:
-            cycles += outputs * store / machine.loads_per_cycle
+            cycles += outputs * load
         return cycles + outputs * facts.epilogue_cycles / machine.fma_per_cycle
 
     def _pass(self, variant: _Variant, reduced_outside: bool) -> None:
@@ -213,25 +224,27 @@ class _Cost:
         vectors = -(-variant.extent[self.vector] // facts.lanes)
         inside = [1] * len(variant.extent)
         inside[self.vector] = variant.extent[self.vector]
-        one = step(
+        one = ports.step(
             facts,
             machine,
             vector=self.vector,
             stride=self.tile.stride,
             packed=self.tile.packed,
             inside=inside,
+            columns=vectors,
             outputs=min(vectors, CHUNK),
             room=self.tile.room,
-            sets=1,
+            steps=1.0,
         )
         results = self._results(vectors, variant.extent, reduced_outside)
         chained = one.bound == "latency"  # a pass has no chain: each element is stored
         bound, cycles = ("stores", results) if chained or results > one.cycles else (one.bound, one.cycles)
         again = len(self.loops) > 1 and not facts.is_output[self.tile.axis[-2]]
-        if again and cycles < FORWARD:
-            bound, cycles = "latency", FORWARD
+        forward = FORWARD if variant.extent[self.vector] % facts.lanes == 0 else MASKED_FORWARD
+        if again and cycles < forward:
+            bound, cycles = "latency", forward
         self._add(bound, cycles, variant.count)
-        self._add("overhead", 4.0 * ceil(vectors / CHUNK), variant.count)
+        self._add("overhead", PASS * ceil(vectors / CHUNK), variant.count)
 
     # Packing ----------------------------------------------------------------------------------------------------------
 
@@ -252,10 +265,10 @@ class _Cost:
                 elements *= trips(self.loops[outer], tile.extents[outer][axis])
         row = tile.extents[at + 1][inner]
         if steps[inner] == 1:
-            slots = 2.0 if facts.aligned[array] >= facts.vector_bytes else 3.0
-            cycles = ceil(row / facts.lanes) * slots / self.machine.loads_per_cycle + 3.0
+            vector = ports.load_cycles(array, 1, facts, self.machine, (), row) + 1.0 / self.machine.stores_per_cycle
+            cycles = 5.0 + ceil(row / facts.lanes) * vector
         else:
-            cycles = 1.4 * row + 5.0
+            cycles = 5.0 + 1.4 * row
         self._add("packing", elements / row, cycles)
 
 

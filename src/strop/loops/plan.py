@@ -28,9 +28,9 @@ from strop.loops.nest import Nest
 class Plan:
     """What to make of a nest that has no register tile yet.
 
-    `tile` gives the inner axes, outermost first, each with its extent inside; the last is the vector axis. `order` gives
-    the axes in which the loops around the tile run. `pieces` cover the vector axis, `rows` give the first tile axis'
-    extent in each piece. `blocks` splits reductions for the caches, outermost of all.
+    `tile` gives the inner axes, outermost first, each with its extent inside; the last is the vector axis. `order`
+    gives the axes in which the loops around the tile run. `pieces` cover the vector axis, `rows` give the first tile
+    axis' extent in each piece. `blocks` splits reductions for the caches, outermost of all.
 
     The rest says how the loops run; None leaves it to `complete`. `unroll` is of the innermost reduction, `packs` are
     operands; `prefetches` are operands and how many iterations of the innermost reduction ahead. What a nest can't have

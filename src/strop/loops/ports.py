@@ -8,14 +8,21 @@ from dataclasses import dataclass
 from strop.loops.accesses import LINE, Accesses
 from strop.loops.machine import Machine
 
+WINDOW = 400.0
+"""Instructions that are under way at once."""
+RESULT = 20.0
+"""Instructions of a tile besides those of its steps."""
+GATHER = 6.0
+"""Cycles of a gather besides those of its elements: indices and masks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What bounds a step (`fma`, `loads`, `issue`, `latency`), its cycles, and the slots of the load ports it takes."""
+    """What bounds a step (`fma`, `loads`, `issue`, `latency`), its cycles, and those of its loads alone."""
 
     bound: str
     cycles: float
-    slots: float
+    load_cycles: float
 
 
 def step(
@@ -26,36 +33,38 @@ def step(
     stride: Sequence[int],
     packed: Collection[int],
     inside: Sequence[int],
+    columns: int,
     outputs: int,
     room: int,
+    steps: float,
     sets: int = 1,
     unroll: int = 4,
 ) -> Step:
     """A step whose output loops have the extents `inside`, while `outputs` registers of `room` hold results.
 
-    `stride` is that of the vector axis in each array, packing done; `sets` are the partial results of each output.
+    `columns` are the vectors along the vector axis, 1 where it is reduced; `stride` is that of the vector axis in each
+    array, packing done; `sets` are the partial results of each output. Tiles of few `steps` overlap, and with them
+    their chains of additions.
     """
-    reduced = not facts.is_output[vector]
-    columns = 1 if reduced else -(-inside[vector] // facts.lanes)
     rows = 1
     for axis, output in enumerate(facts.is_output):
         if output and axis != vector:
             rows *= inside[axis]
     spare = room + 2 - outputs * sets
-    loads = slots = 0.0
+    loads = busy = 0.0
     for array in range(facts.inputs):
         needed = _loads(facts.strides[array], stride[array], facts, vector, inside, rows, columns, spare)
         loads += needed
-        slots += needed * load_slots(array, stride[array], facts, machine, packed, inside[vector])
+        busy += needed * load_cycles(array, stride[array], facts, machine, packed, inside[vector])
     operations = rows * columns * (1 if facts.fused else 2)
     cycles = {
         "fma": operations / machine.fma_per_cycle,
-        "loads": slots / machine.loads_per_cycle,
+        "loads": busy,
         "issue": (operations + loads + 4.0 / unroll) / machine.issue_per_cycle,
-        "latency": machine.fma_latency / sets,
+        "latency": machine.fma_latency / sets / max(1.0, WINDOW / (steps * (operations + loads) + RESULT)),
     }
     bound = max(cycles, key=cycles.__getitem__)
-    return Step(bound, cycles[bound], slots)
+    return Step(bound, cycles[bound], busy)
 
 
 def _loads(
@@ -77,18 +86,19 @@ def _loads(
         # A row's element is used by its columns at once; with one column, elements wait for the other rows.
         return rows if columns == 1 and distinct < rows and distinct >= spare else distinct
     if distinct < rows and columns >= spare:
-        return distinct * columns + (rows - distinct) * (columns - max(0, spare - 2))
+        # About half as many as there are more vectors than registers: those that come next are kept.
+        return distinct * columns + (rows - distinct) * (columns - max(1, spare - 1)) // 2
     return distinct * columns
 
 
-def load_slots(
+def load_cycles(
     array: int, stride: int, facts: Accesses, machine: Machine, packed: Collection[int], extent: int
 ) -> float:
-    """Slots of the load ports that one access takes: two for a vector across two lines."""
-    if stride == 0:
-        return 1.0
-    if stride != 1:
-        return 2.0 * machine.gather_cycles_per_element * min(facts.lanes, extent)
-    if array in packed or facts.aligned[array] >= facts.vector_bytes:
-        return 1.0
-    return 1.0 + facts.vector_bytes / LINE
+    """Cycles that one access keeps the load ports busy; a vector that isn't aligned may lie across two lines."""
+    if stride not in (0, 1):
+        return GATHER + machine.gather_cycles_per_element * min(facts.lanes, extent)
+    plain = 1.0 / machine.loads_per_cycle
+    if stride == 0 or array in packed or facts.aligned[array] >= facts.vector_bytes:
+        return plain
+    crossing = facts.vector_bytes / LINE
+    return (1.0 - crossing) * plain + crossing * machine.split_load_cycles

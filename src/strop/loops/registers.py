@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from strop.loops.accesses import Accesses
@@ -30,11 +31,17 @@ class RegisterTile:
     """Registers for output elements."""
     outputs: int
     """Registers that the output elements take."""
+    vector_loops: tuple[tuple[int, int], ...]
+    """Position and step of the loops around the vector loop that divide its axis."""
 
     @property
     def vector(self) -> int:
         """The vector axis."""
         return self.axis[-1]
+
+    def vectors(self, at: int, extent: int, lanes: int) -> int:
+        """Vectors along `extent` elements of the vector axis when the loops from `at` on run: each part has its own."""
+        return _vectors([step for position, step in self.vector_loops if position >= at], extent, lanes)
 
 
 def registers(nest: Nest, facts: Accesses) -> RegisterTile:
@@ -53,27 +60,41 @@ def registers(nest: Nest, facts: Accesses) -> RegisterTile:
         partial=extents[0][vector] % facts.lanes > 0,
         vector_is_reduction=not facts.is_output[vector],
     )
+    divided = tuple((i, loops[i].step) for i in range(len(loops) - 1) if axis[i] == vector)
     at, outputs = None, 0
     broken = _last_breaking(loops, facts)
     for position, number in enumerate(axis):
         if facts.is_output[number] or position <= broken:
             continue
-        outputs = outputs_of(extents[position], vector, facts)
+        count = 1
+        if facts.is_output[vector]:
+            steps = [step for i, step in divided if i >= position]
+            count = _vectors(steps, extents[position][vector], facts.lanes)
+        outputs = outputs_of(extents[position], vector, count, facts)
         if outputs <= room:
             at = position
             break
     if at is None:
-        return RegisterTile(axis, extents, stride, packed, None, len(loops) - 1, room, 0)
-    return RegisterTile(axis, extents, stride, packed, at, _innermost(loops, axis, extents, at, facts), room, outputs)
+        return RegisterTile(axis, extents, stride, packed, None, len(loops) - 1, room, 0, divided)
+    inner = _innermost(loops, axis, extents, at, facts)
+    return RegisterTile(axis, extents, stride, packed, at, inner, room, outputs, divided)
 
 
-def outputs_of(extent: tuple[int, ...], vector: int, facts: Accesses) -> int:
-    """Registers that hold the output elements of loops with these extents."""
-    size = 1
+def outputs_of(extent: Sequence[int], vector: int, vectors: int, facts: Accesses) -> int:
+    """Registers that hold the output elements of loops with these extents and so many vectors along the vector axis."""
+    size = vectors if facts.is_output[vector] else 1
     for number, output in enumerate(facts.is_output):
-        if output:
-            size *= -(-extent[number] // facts.lanes) if number == vector else extent[number]
+        if output and number != vector:
+            size *= extent[number]
     return size
+
+
+def _vectors(steps: list[int], extent: int, lanes: int) -> int:
+    if not steps or extent <= steps[-1]:
+        return -(-extent // lanes)
+    whole, rest = divmod(extent, steps[0])
+    count = whole * _vectors(steps[1:], steps[0], lanes) if whole else 0
+    return count + (_vectors(steps[1:], rest, lanes) if rest else 0)
 
 
 def trips(loop: Loop, extent: int) -> int:

@@ -8,7 +8,7 @@ from math import inf, prod
 
 from strop.loops.accesses import Accesses
 from strop.loops.machine import Machine
-from strop.loops.model import CALL, TILE
+from strop.loops.model import CALL, HORIZONTAL, STRIDED, TILE, TILE_LOOP
 from strop.loops.nest import Nest
 from strop.loops.plan import Plan
 from strop.loops.ports import step
@@ -173,6 +173,10 @@ class Tiles:
             inside[axis] = self.extent[axis]
             terms *= self.extent[axis]
         room = self._room(shape)
+        count = 1.0
+        for axis, output in enumerate(facts.is_output):
+            if not output:
+                count *= -(-self.extent[axis] // facts.lanes) if axis == shape.vector else self.extent[axis]
         one = step(
             facts,
             machine,
@@ -183,25 +187,23 @@ class Tiles:
             ],
             packed=shape.packed,
             inside=inside,
+            columns=1 if not facts.is_output[shape.vector] else columns,
             outputs=terms,
             room=room,
+            steps=count,
             sets=max(1, min(8, room // terms)) if terms <= 8 else 1,
         )
-        count = 1.0
-        for axis, output in enumerate(facts.is_output):
-            if not output:
-                count *= -(-self.extent[axis] // facts.lanes) if axis == shape.vector else self.extent[axis]
-        return count * (one.cycles + LATER * one.slots) + TILE + terms * self._result(shape)
+        return count * (one.cycles + LATER * one.load_cycles) + TILE + TILE_LOOP + terms * self._result(shape)
 
     def _result(self, shape: Shape) -> float:
         """Cycles to finish and store one register of results."""
         facts, machine = self.facts, self.machine
         if not facts.is_output[shape.vector]:
-            cost = 2.0 * facts.lanes.bit_length() + 2
+            cost = HORIZONTAL * facts.lanes.bit_length() + 1
         elif facts.strides[-1][shape.vector] in (0, 1):
             cost = (1.0 if facts.aligned[-1] >= facts.vector_bytes else 2.0) / machine.stores_per_cycle
         else:
-            cost = 2.0 * min(facts.lanes, self.extent[shape.vector])
+            cost = STRIDED / 2 + 1.5 * min(facts.lanes, self.extent[shape.vector])
         return cost + facts.epilogue_cycles / machine.fma_per_cycle
 
     # Covers -----------------------------------------------------------------------------------------------------------

@@ -43,26 +43,34 @@ def _moved(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, capacit
         if sum(blocks) <= capacity:
             inside = at
             break
-    return sum(_entering(array, inside, blocks[array], loops, tile, facts, capacity) for array in arrays)
+    total = sum(blocks)
+    return sum(
+        # A block stays while the others' pass by, the old and the new ones.
+        _entering(array, inside, blocks[array], 2 * total - blocks[array] <= capacity, loops, tile, facts)
+        for array in arrays
+    )
 
 
 def _entering(
     array: int,
     inside: int,
     block: float,
+    stays: bool,
     loops: tuple[Loop, ...],
     tile: RegisterTile,
     facts: Accesses,
-    capacity: int,
 ) -> float:
-    """Bytes of one array that enter the cache; `block` bytes at each start of loop `inside`."""
+    """Bytes of one array that enter the cache, `block` at each start of loop `inside` unless it `stays`."""
     strides = facts.strides[array]
     times = [1.0] * (inside + 1)  # that the block of each loop comes anew
     for at in range(inside):
         axis = tile.axis[at]
-        times[at + 1] = times[at] * (trips(loops[at], tile.extents[at][axis]))
+        if strides[axis]:  # blocks that add up to the whole, short last ones too
+            times[at + 1] = times[at] * tile.extents[at][axis] / tile.extents[at + 1][axis]
+        else:
+            times[at + 1] = times[at] * trips(loops[at], tile.extents[at][axis])
     at = inside
-    if 2 * block <= capacity:  # it stays while the loops just around pass that don't index the array
+    if stays:  # while the loops just around pass that don't index the array
         while at and not strides[tile.axis[at - 1]]:
             at -= 1
     moved = block * times[at]

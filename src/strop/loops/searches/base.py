@@ -82,6 +82,17 @@ class LoopSearch(ABC):
         self.machine = machine or Machine.here(problem.isa)
         self._start()
 
+    def _start(self) -> None:
+        self._costs: dict[str, float] = {}
+        self._sent: dict[str, float] = {}
+        self._candidates: dict[str, Candidate] = {}
+        self._ids: dict[Any, str] = {}
+        self._exploration = self.explore()
+        self._batch: list[tuple[Proposal, str]] = []
+        self._waiting: list[Candidate] = []
+        self._done = False
+        self._started = False
+
     @abstractmethod
     def explore(self) -> Exploration:
         """Propose, hear, go on."""
@@ -136,17 +147,6 @@ class LoopSearch(ABC):
             self._advance(sent)
 
     # From generator to protocol ---------------------------------------------------------------------------------------
-
-    def _start(self) -> None:
-        self._costs: dict[str, float] = {}
-        self._sent: dict[str, float] = {}
-        self._candidates: dict[str, Candidate] = {}
-        self._ids: dict[Any, str] = {}
-        self._exploration = self.explore()
-        self._batch: list[tuple[Proposal, str]] = []
-        self._waiting: list[Candidate] = []
-        self._done = False
-        self._started = False
 
     def _advance(self, costs: Mapping[str, float] | None = None) -> None:
         """Send the batch's costs to the exploration and take its next batch.
