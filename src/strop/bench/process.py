@@ -204,6 +204,15 @@ def take_spare() -> WorkerProcess | None:
     return spare if spare is not None and spare.mine else None
 
 
+def give_spare(worker: WorkerProcess) -> None:
+    """Keep an idle worker for the next service; a second one is ended."""
+    global _spare
+    if _spare is None or not _spare.mine:
+        _spare = worker
+    else:
+        worker.kill()
+
+
 def _end(popen: subprocess.Popen[bytes], held: int, words: int | None, owner: int) -> None:
     """Kill the worker's group, collect it, close the pipes: also at exit, and when nobody refers to it any more."""
     if owner == os.getpid() and popen.poll() is None:  # a fork's copy only closes its descriptors

@@ -19,7 +19,7 @@ from typing import Any
 from strop.bench import protocol
 from strop.bench.batches import Batch, Job, Lost, Result, Spec, blamed, culprit_of
 from strop.bench.claims import Claim
-from strop.bench.process import Died, WorkerProcess, take_spare
+from strop.bench.process import Died, WorkerProcess, give_spare, take_spare
 from strop.bench.protocol import QUICK, Pass
 from strop.errors import NativeMissing, WorkerLost
 from strop.values.verdict import Verdict
@@ -97,7 +97,17 @@ class Service:
         """Kill the worker and forget what has no result yet. A later call starts a new one."""
         if self._worker is not None:
             self._worker.kill()
-            self._worker = None
+        self._leave()
+
+    def retire(self) -> None:
+        """Keep an idle worker for the next service in this process; end one that is amid something."""
+        if self._worker is None or self._batches or not self._prepared or (self._flops and self._peak is None):
+            return self.close()
+        give_spare(self._worker)
+        self._leave()
+
+    def _leave(self) -> None:
+        self._worker = None
         if self._claim is not None:
             self._claim.release()
             self._claim = None

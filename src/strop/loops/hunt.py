@@ -7,11 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Protocol
 
 from strop.bench import protocol
-from strop.bench.machine import machine
 from strop.bench.race import final
 from strop.bench.service import Result, Service
 from strop.errors import IllegalMove, NothingMeasured
@@ -21,6 +19,7 @@ from strop.loops.lower import lower
 from strop.loops.moves import Move, Schedule, replay
 from strop.loops.nest import Nest
 from strop.loops.question import Question
+from strop.loops.target import fingerprint
 from strop.loops.tuned import Finalist, Findings, Trial, Tuned
 from strop.store.handle import RunHandle
 from strop.store.record import Trial as StoredTrial
@@ -137,6 +136,7 @@ def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, wa
             if observer is not None:
                 observer.racing(len(progress.finalists(question.effort.finalists)))
             findings, winner = decide(progress, service, handle)
+            service.retire()
         except KeyboardInterrupt:
             best = provisional(progress, handle)
             if observer is not None:
@@ -205,12 +205,6 @@ def outcome_of(result: Result) -> Outcome:
 def measurement_of(result: Result) -> Measurement:
     """The samples of a result, with the machine that took them."""
     return protocol.measurement(result.samples, machine=fingerprint())
-
-
-@cache
-def fingerprint() -> str:
-    """This machine's, which doesn't change while the process lives."""
-    return machine().fingerprint
 
 
 def decide(progress: Progress, service: Service, handle: RunHandle) -> tuple[Findings, str]:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from strop.store.handle import RunHandle
     from strop.store.store import Store
 
-FORMAT = 1
-"""Part of the key of stored results: raise it when `recalled` no longer reads what an older strop stored."""
-
 
 def tuned(question: Question, schedule: Schedule, findings: Findings, *, run_id: str | None = None) -> Tuned:
     """The schedule compiled for the question's layout, with what was found out about it."""

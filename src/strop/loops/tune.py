@@ -72,22 +72,24 @@ def tune(
 
 def answer(question: Question, *, fresh: bool, observer: Observer | None) -> Tuned:
     """The stored answer where there is one; otherwise the run's, begun or gone on with."""
+    from strop.bench.process import prestart
     from strop.loops import results
-    from strop.loops.target import target
+    from strop.loops.target import fingerprint, target
     from strop.store.request import Request
 
     request = Request(
         run=question.run(target()), title=question.title, effort=question.effort.name, explicit=question.explicit
     )
     with open_or_do_without() as store:
-        handle = store.open_run(request, fresh=fresh, machine=target()["machine"])
+        handle = store.open_run(request, fresh=fresh, machine=fingerprint())
         warnings = (store.warning,) if store.warning else ()
         if handle.origin == "answered":
             assert handle.answer is not None
             return results.recalled(question, store, handle, warnings)
-        from strop.loops.hunt import hunt  # what only a search needs: an answer comes sooner without
-
         with handle:
+            prestart()  # the worker gets ready while what only a search needs is imported
+            from strop.loops.hunt import hunt
+
             return hunt(question, handle, observer=observer, warnings=warnings)
 
 
