@@ -156,10 +156,10 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
     size = 8  # small at first: the best of a few is soon known, and the search learns from it
     # However short the time, something is tried: on a slow or busy machine starting alone may take a quick run's.
     while not progress.trace or (progress.seconds < seconds and len(progress.trace) < most):
+        batch_began = time.monotonic()
         asked = search.ask(int(min(size, most - len(progress.trace))))
         if not asked:
             return
-        batch_began = time.monotonic()
         ended = list(evaluate(asked, progress, service))
         if progress.peak_gflops is None:
             progress.peak_gflops = service.peak() / 1e9
@@ -172,8 +172,10 @@ def explore(progress: Progress, search: Search, service: Service, handle: RunHan
                 observer.trial(trial, progress.best)
         trials = [StoredTrial(candidate=candidate, outcome=outcome) for candidate, _, _, outcome in ended]
         handle.record_many(trials, state=search.state)
-        each = (time.monotonic() - batch_began) / len(asked)
-        size = int(max(1, min(BATCH, (seconds - progress.seconds) / each)))
+        took, left = time.monotonic() - batch_began, seconds - progress.seconds
+        if left < took / 2:  # thinking of a batch takes its time too: another one would end late
+            return
+        size = int(max(1, min(BATCH, left * len(asked) / took)))
 
 
 def evaluate(
