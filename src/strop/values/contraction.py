@@ -168,7 +168,17 @@ class Contraction:
         return self.subscripts.text
 
     def __str__(self) -> str:
-        return " ".join([self.text, *(f"{axis}={size}" for axis, size in self.sizes)])
+        """All that it means, for people.
+
+        >>> str(Contraction.parse("mk,kn->mn", m=6, k=5, n=4, dtype="float64", epilogue="relu(x)"))
+        "mk,kn->mn m=6 k=5 n=4 dtype=float64 epilogue='relu(x)'"
+        """
+        words = [self.text, *(f"{axis}={size}" for axis, size in self.sizes)]
+        words += [f"dtype={self.dtype}"] * (self.dtype != "float32")
+        words += [f"semiring={self.semiring}"] * (self.semiring != "+,*")
+        words += ["accumulate"] * self.accumulate
+        words += [f"epilogue={self.epilogue.text!r}"] if self.epilogue else []
+        return " ".join(words)
 
     def to_json(self) -> dict[str, Any]:
         """The contraction as JSON."""
