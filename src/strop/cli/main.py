@@ -126,7 +126,7 @@ def said(error: StropError, words: Sequence[str]) -> int:
     return error.exit_code
 
 
-@click.group(cls=Strop, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("strop", cls=Strop, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="strop")
 def main() -> None:
     """Hone tensor kernels: from a contraction to checked machine code on this CPU, without a compiler."""
