@@ -36,10 +36,10 @@ def times(ratio: float) -> str:
 def digits(value: float) -> str:
     """Three significant digits or all before the point, without an exponent.
 
-    >>> digits(5.678), digits(56.78), digits(5678)
-    ('5.68', '56.8', '5678')
+    >>> digits(5.678), digits(56.78), digits(5678), digits(9.998)
+    ('5.68', '56.8', '5678', '10.0')
     """
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:.0f}" if value >= 99.95 else f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def ago(age_s: float) -> str:
