@@ -70,10 +70,6 @@ def accesses(contraction: Contraction, layout: Layout, machine: Machine) -> Acce
         tuple(tuple((coefficient, axes[axis]) for coefficient, axis in index) for index in subscript)
         for subscript in (*contraction.operands, output)
     )
-    aligned = (
-        _alignment(steps, contraction.itemsize, base)
-        for steps, base in zip(strides, layout.alignment, strict=False)  # the epilogue's operands come last there
-    )
     itemsize = contraction.itemsize
     lanes = machine.lanes(itemsize)
     plus, times = contraction.semiring.split(",")
@@ -85,7 +81,8 @@ def accesses(contraction: Contraction, layout: Layout, machine: Machine) -> Acce
         strides=strides,
         windows=windows,
         aligned=tuple(
-            _alignment(steps, itemsize, base) for steps, base in zip(strides, layout.alignment, strict=False)
+            _alignment(steps, itemsize, base)
+            for steps, base in zip(strides, layout.alignment, strict=False)  # the epilogue's operands come last there
         ),
         inputs=len(contraction.operands),
         itemsize=itemsize,
