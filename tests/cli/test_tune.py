@@ -144,7 +144,7 @@ def test_all_artefacts(tmp_path: Path) -> None:
     assert len((folder / "trials.csv").read_text().splitlines()) == 6
     assert "ret" in (folder / "kernel.asm").read_text() or "portable" in (folder / "kernel.asm").read_text()
     assert strop.load(folder / "schedule.json").schedule
-    given = as_json(*ASKED[:6], "--schedule", str(folder / "schedule.json"))
+    given = as_json(*ASKED[:6], "--schedule", str(folder / "schedule.json"), "--space", "literal")
     assert given["schedule"] == value["schedule"]
     assert given["search"] is None
 
