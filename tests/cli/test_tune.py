@@ -224,34 +224,36 @@ def test_candidates_that_all_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 # Ctrl-C ---------------------------------------------------------------------------------------------------------------
 
 
-def interrupted(*words: str, after: int) -> subprocess.CompletedProcess[str]:
-    """Run a long search and interrupt it once the store has `after` trials."""
+def trials_stored() -> int:
     from strop.errors import StropError
     from strop.store.store import open_store
 
-    asked = ("tune", *ASKED[:6], "--budget", "50s", *words)
+    try:
+        with open_store(read_only=True) as store:
+            return sum(run.trials for run in store.runs())
+    except StropError:  # it is just being made
+        return 0
+
+
+def interrupted(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a long search and interrupt it once the store has trials of it."""
+    asked, before = ("tune", *ASKED[:6], "--budget", "50s", *words), trials_stored()
     with subprocess.Popen([*STROP, *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            time.sleep(0.05)
-            try:
-                with open_store(read_only=True) as store:
-                    if sum(run.trials for run in store.runs()) > after:
-                        break
-            except StropError:
-                continue
+        while trials_stored() <= before and time.monotonic() < deadline:
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     return subprocess.CompletedProcess(asked, process.returncode, out, err)
 
 
 def test_ctrl_c_prints_the_best_so_far_and_the_run_goes_on() -> None:
-    done = interrupted(after=0)
+    done = interrupted()
     assert done.returncode == 130, done.stderr
     assert "schedule" in done.stdout.splitlines()[0]
     assert "Traceback" not in done.stderr
     assert "Run the same command again to go on." in done.stderr
-    again = interrupted("--json", after=10)
+    again = interrupted("--json")
     assert again.returncode == 130
     value = json.loads(again.stdout)
     jsonschema.validate(value, SCHEMA)
