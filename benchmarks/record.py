@@ -179,10 +179,12 @@ def known_versions() -> dict[str, str]:
     """Versions of strop, its commit where this is a checkout, Python, NumPy and the kernel."""
     import strop
 
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    commit = {"commit": done.stdout.strip()} if done.returncode == 0 else {}
+    git = ["git", "describe", "--always", "--dirty"]
+    try:
+        said = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        commit = {"commit": said}
+    except (OSError, subprocess.CalledProcessError):  # no git, or no checkout
+        commit = {}
     return {
         "strop": strop.__version__,
         **commit,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from strop.store import Request, Trial
+from strop.store import Request, Trial, migrations
 from strop.values.budget import Budget
 from strop.values.measurement import Measurement
 from strop.values.run import Run
@@ -76,6 +76,8 @@ def unprivileged() -> Callable[[], Any]:
             return
         os.seteuid(NOBODY)
         try:
+            if not os.access(migrations.__file__, os.R_OK, effective_ids=True):
+                pytest.skip("this checkout lies where other users may not read")
             yield
         finally:
             os.seteuid(0)
