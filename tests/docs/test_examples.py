@@ -14,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,15 @@ def run_python(block: Block, page: Path, names: dict[str, object]) -> None:
     exec(compile(source, str(page), "exec"), names)
 
 
+def run_tests_of(names: dict[str, object]) -> None:
+    """Run the test classes that an example defines, as pytest would."""
+    for name in [name for name, value in names.items() if name.startswith("Test") and isinstance(value, type)]:
+        suite: Any = names.pop(name)
+        for test in dir(suite):
+            if test.startswith("test_"):
+                getattr(suite(), test)()
+
+
 def run_doctest(block: Block, page: Path, names: dict[str, object]) -> None:
     test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line)
     said: list[str] = []
@@ -88,6 +98,7 @@ def test_examples_of(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for block in blocks:
         if block.language == "python":
             run_python(block, page, names)
+            run_tests_of(names)
         elif block.language == "pycon":
             run_doctest(block, page, names)
         else:
