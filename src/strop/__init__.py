@@ -9,17 +9,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from strop.errors import StropError
-    from strop.loops.files import load
-    from strop.loops.kernel import compile
-    from strop.loops.tune import einsum, tune
+    from strop.loops.compile import compile
+    from strop.loops.einsum import einsum
+    from strop.loops.load import load
+    from strop.loops.tune import tune
     from strop.values.contraction import Contraction
 
 _WHERE = {
     "Contraction": "strop.values.contraction",
     "StropError": "strop.errors",
-    "compile": "strop.loops.kernel",
-    "einsum": "strop.loops.tune",
-    "load": "strop.loops.files",
+    "compile": "strop.loops.compile",
+    "einsum": "strop.loops.einsum",
+    "load": "strop.loops.load",
     "tune": "strop.loops.tune",
 }
 

@@ -136,22 +136,3 @@ def measure_given(question: Question) -> Tuned:
         nest, added = completed(nest, problem.layout, problem.isa, problem.threads)
         moves += added
     return measured(question, moves, nest)
-
-
-def einsum(text: str, *operands: Any, out: Any = None, effort: str = "quick", **options: Any) -> Any:
-    """Tune (or recall) a contraction for these operands and run it: `np.einsum` for one or two of them.
-
-    Options are those of `tune`; keywords that the epilogue names are its operands. The result is of the first
-    operand's library.
-    """
-    tuned, extras = tuned_for(text, operands, effort=effort, options=options)
-    return tuned(*operands, out=out, **extras)
-
-
-def tuned_for(
-    text: str, operands: tuple[Any, ...], *, effort: str, options: dict[str, Any]
-) -> tuple[Tuned, dict[str, Any]]:
-    """The tuned contraction of an `einsum` call, kept in this process; the epilogue's operands among the options."""
-    from strop.loops.recent import recent
-
-    return recent(text, operands, effort=effort, options=options)
