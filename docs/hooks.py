@@ -88,6 +88,21 @@ def schemas() -> str:
     return "\n".join(shown)
 
 
+def soak() -> str:
+    """What the last `make soak` ran, from docs/soak.json."""
+    path = Path(__file__).with_name("soak.json")
+    if not path.exists():
+        return "The large counts have not been run in full on this version: `make soak` does."
+    record = json.loads(path.read_text())
+    machine = record["machine"]
+    rows = [f"On {machine['cpu']} ({', '.join(machine['isa'])}), Python {machine['python']}:\n"]
+    rows += ["| test | cases | of | outcome | seconds |", "| --- | ---: | ---: | --- | ---: |"]
+    for name, test in record["tests"].items():
+        said = name.removeprefix("tests/").replace("test_", "")
+        rows.append(f"| {said} | {test['cases']:,} | {test['of']:,} | {test['outcome']} | {test['duration_s']:,} |")
+    return "\n".join(rows)
+
+
 def _plain(template: str) -> str:
     """Show a template's braces, stars and angle brackets as they are."""
     text = template.replace("{{", "{").replace("}}", "}").replace("!r}", "}")
@@ -100,4 +115,5 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "moves": moves,
     "schemas": schemas,
     "settings": settings,
+    "soak": soak,
 }
