@@ -1,0 +1,1 @@
+"""Readers of profiles, one file a format; all give a `Profile`."""
