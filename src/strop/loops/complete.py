@@ -36,25 +36,39 @@ def complete(nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> 
     """
     if not nest.loops or 0 in dict(nest.contraction.sizes).values():
         return ()
-    facts = accesses(nest.contraction, layout, machine)
     making = Making(nest)
-    if machine.isa != "portable" and not has_tile(nest, facts):
-        plans(nest, layout, machine)[0].plan.make(making)
-    finish(making, layout, machine, threads)
+    # What a search said of its loops can stand in the way of a move; after the others it may not.
+    for _ in range(1 if nest == Nest.default(nest.contraction) else 3):
+        made = len(making.moves)
+        _pass(making, layout, machine, threads)
+        if len(making.moves) == made:
+            break
     return tuple(making.moves)
 
 
+def _pass(making: Making, layout: Layout, machine: Machine, threads: int) -> None:
+    facts = accesses(making.nest.contraction, layout, machine)
+    if machine.isa != "portable" and not has_tile(making.nest, facts):
+        plans(making.nest, layout, machine)[0].plan.make(making)
+    finish(making, layout, machine, threads)
+
+
 def has_tile(nest: Nest, facts: Accesses) -> bool:
-    """Whether a loop inside the register tile belongs to an axis that also has a loop around it."""
+    """Whether a loop inside the register tile's innermost reduction belongs to an axis that has a loop outside, too."""
     tile = registers(nest, facts)
     if tile.at is None:
         return False
-    return bool(set(tile.axis[: tile.at + 1]) & set(tile.axis[tile.at + 1 :]))
+    inner = tile.at
+    for at in range(tile.at, len(nest.loops) - 1):
+        if not nest.is_output(at) and nest.trips(at) > 1:
+            inner = at
+    return bool(set(tile.axis[: inner + 1]) & set(tile.axis[inner + 1 :]))
 
 
 def plans(nest: Nest, layout: Layout, machine: Machine, compared: int = COMPARED) -> list[Ranked]:
     """Plans for a nest without a tile, the model's best first: `compared` of them, and variants of the best."""
     facts = accesses(nest.contraction, layout, machine)
+    nest = _plain(nest)
     ranked = [
         Ranked(_cycles(each.plan, nest, layout, machine), each.plan)
         for each in Tiles(nest, facts, machine).ranked()[:compared]
@@ -68,6 +82,12 @@ def plans(nest: Nest, layout: Layout, machine: Machine, compared: int = COMPARED
     better = [each for each in variants if each.cycles < GAIN * first.cycles]
     others = [*ranked, *(each for each in variants if each not in better)]
     return [*sorted(better, key=lambda each: each.cycles), *sorted(others, key=lambda each: each.cycles)]
+
+
+def _plain(nest: Nest) -> Nest:
+    """The nest with nothing said of how its loops run: what is chosen must not depend on what was added last time."""
+    loops = tuple(replace(loop, unroll=1, parallel=False, pack=(), prefetch=()) for loop in nest.loops)
+    return Nest(nest.contraction, loops)
 
 
 def _cycles(plan: Plan, nest: Nest, layout: Layout, machine: Machine) -> float:
@@ -95,21 +115,21 @@ def _variants(plan: Plan, contraction: Contraction) -> list[Plan]:
 def realise(plan: Plan, nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> Schedule:
     """The moves of a plan, and those recommended for what it leaves open."""
     making = plan.make(Making(nest))
+    if plan.packs is None:
+        _pack(making, layout, machine)
     if plan.unroll is None:
         _unroll(making, layout, machine)
     if plan.accumulators is None:
         _accumulate(making, layout, machine)
-    if plan.packs is None:
-        _pack(making, layout, machine)
     _share(making, layout, machine, threads)
     return tuple(making.moves)
 
 
 def finish(making: Making, layout: Layout, machine: Machine, threads: int = 1) -> None:
     """Add what is missing of unrolling, accumulators, packing and threads."""
+    _pack(making, layout, machine)
     _unroll(making, layout, machine)
     _accumulate(making, layout, machine)
-    _pack(making, layout, machine)
     _share(making, layout, machine, threads)
 
 
@@ -167,6 +187,12 @@ def _pack(making: Making, layout: Layout, machine: Machine) -> None:
             continue
         trial = Making(making.nest)
         if trial.make(Pack(operand, making.nest.names[at])):
-            before, after = (predict(which, layout, machine).cycles for which in (making.nest, trial.nest))
+            before, after = (_cycles_of_packs(which, layout, machine) for which in (making.nest, trial.nest))
             if after < GAIN * before:
                 making.make(trial.moves[0])
+
+
+def _cycles_of_packs(nest: Nest, layout: Layout, machine: Machine) -> float:
+    """Cycles with packs alone: unrolling and accumulators, which may come after, don't decide."""
+    loops = tuple(replace(loop, unroll=1) for loop in nest.loops)
+    return predict(Nest(nest.contraction, loops), layout, machine).cycles

@@ -264,9 +264,12 @@ class Tiles:
     def _reduced(self, shape: Shape) -> Iterator[Ranked]:
         """Plans with a reduced vector axis: rows of vectors of partial sums."""
         vector, extent = self.names[shape.vector], self.extent[shape.vector]
-        if shape.rows is None:
+        around = [axis for axis, output in enumerate(self.facts.is_output) if not output and axis != shape.vector]
+        if shape.rows is None or (extent <= self.facts.lanes and all(self.extent[axis] == 1 for axis in around)):
+            # One vector is the whole reduction: no loop is there for rows to live across.
+            rows = 1 if shape.rows is None else self.extent[shape.rows]
             plan = Plan(tile=((vector, extent),), order=self._order(shape))
-            yield Ranked(self._tile(shape, 1, 1) * self._outside(shape) + CALL, plan)
+            yield Ranked(self._tile(shape, 1, 1) * rows * self._outside(shape) + CALL, plan)
             return
         room, total = self._room(shape), self.extent[shape.rows]
         for rows in sorted({min(total, max(1, most)) for most in (room, room // 2, 8, 4, 1)}):

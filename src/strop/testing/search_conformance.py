@@ -8,8 +8,8 @@ Subclass `SearchConformance`, say how your search is made, and run pytest:
         def make(self, problem, *, seed, space):
             return RowSweep(problem, seed=seed, space=space)
 
-No machine code is run: candidates "cost" what the machine model says of them, so that a run can be repeated exactly. The
-promises are those of `strop.values.search.Search`; strop's own searches pass the suite as it is.
+No machine code is run: candidates "cost" what the machine model says of them, so that a run can be repeated exactly.
+The promises are those of `strop.values.search.Search`; strop's own searches pass the suite as it is.
 """
 
 from __future__ import annotations

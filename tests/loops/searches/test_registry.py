@@ -69,7 +69,7 @@ def install(folder: Path, package: str, entries: str, monkeypatch: pytest.Monkey
 
 
 def test_an_unknown_id_is_answered_with_those_there_are() -> None:
-    with pytest.raises(BadSearch, match="'anealing'.*greedy1.*local"):
+    with pytest.raises(BadSearch, match=r"'anealing'.*greedy1.*local"):
         searches.make("anealing", PROBLEMS[0])
 
 
