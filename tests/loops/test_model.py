@@ -24,6 +24,7 @@ EMERALD = Machine.of("GenuineIntel", 6, 0xCF, "avx512", CACHES)
 ICE_LAKE = Machine.of("GenuineIntel", 6, 0x6A, "avx512", CACHES)
 AVX2 = Machine.of("GenuineIntel", 6, 0xCF, "avx2", CACHES)
 MATMUL = Contraction.parse("mk,kn->mn", m=192, k=192, n=192)
+BOUNDS = {"fma", "loads", "stores", "issue", "latency", "packing", "l2", "l3", "memory", "overhead"}
 ORDER = Reorder(("n.0", "m.0", "k.0", "m.1", "n.1"))
 
 
@@ -49,7 +50,7 @@ def test_any_nest_has_a_prediction(seed: int) -> None:
     for isa in ("avx512", "avx2", "portable"):
         found = predict(nest, layout(contraction), Machine.of("", 0, 0, isa, CACHES), 2)
         assert 0 < found.cycles < 1e12
-        assert found.bound in ["fma", "loads", "stores", "issue", "latency", "packing", "l2", "l3", "memory", "overhead"]
+        assert found.bound in BOUNDS
 
 
 # Bounds ---------------------------------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ def test_more_work_takes_longer() -> None:
     assert found == sorted(found)
 
 
-# Registers: the generator's rules ---------------------------------------------------------------------------------------
+# Registers: the generator's rules -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -74,12 +74,17 @@ class Nest:
     @property
     def names(self) -> tuple[str, ...]:
         """`axis.level` of each loop, levels counted from outside."""
-        return tuple(_positions(tuple([loop.axis for loop in self.loops])))
+        return tuple(self.places)
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        """The position of each loop by its full name, in the order of the loops."""
+        return _positions(tuple([loop.axis for loop in self.loops]))
 
     def find(self, name: str) -> int | None:
         """Position of a loop by name (`m` alone is `m.0`), or None."""
         full = name if "." in name else f"{name}.0"
-        return _positions(tuple([loop.axis for loop in self.loops])).get(full)
+        return self.places.get(full)
 
     def extent(self, position: int) -> int:
         """Extent of the loop's axis that one pass over the loop covers (full blocks, not tails)."""
@@ -113,11 +118,11 @@ class Nest:
         """A copy with fields of one loop changed."""
         loops = list(self.loops)
         loops[position] = replace(loops[position], **changes)
-        return replace(self, loops=tuple(loops))
+        return Nest(self.contraction, tuple(loops), self.accumulators)
 
     def with_loops(self, loops: tuple[Loop, ...]) -> Nest:
         """A copy with other loops."""
-        return replace(self, loops=loops)
+        return Nest(self.contraction, loops, self.accumulators)
 
     @property
     def summary(self) -> str:
@@ -202,8 +207,7 @@ class Nest:
 
 
 @lru_cache(maxsize=4096)
-def _positions(axes: tuple[str, ...]) -> dict[str, int]:
-    """The place of each loop by name, in the order of the loops. Shared: not to be changed."""
+def _positions(axes: tuple[str, ...]) -> Mapping[str, int]:
     seen: dict[str, int] = {}
     positions = {}
     for at, axis in enumerate(axes):

@@ -205,7 +205,7 @@ class SearchConformance:
     def test_the_best_is_kept(self) -> None:
         """For searches that tell it: `best` is the cheapest candidate that came out right, and its cost."""
         for one, space in self.cases():
-            search = self.make(one, seed=0, space=space)
+            search: Any = self.make(one, seed=0, space=space)
             if not hasattr(type(search), "best"):
                 return
             costs = {candidate.id: outcome(candidate, one).cost for candidate in self._draw(search, one, self.most)}

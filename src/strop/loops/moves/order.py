@@ -105,7 +105,10 @@ class Reorder(Move):
     order: tuple[str, ...]
 
     def _places(self, nest: Nest) -> list[int | None]:
-        return [nest.find(name) if isinstance(name, str) else None for name in self.order]
+        places = nest.places
+        return [
+            places.get(name if "." in name else f"{name}.0") if isinstance(name, str) else None for name in self.order
+        ]
 
     def reason(self, nest: Nest) -> str | None:
         places = self._places(nest)
