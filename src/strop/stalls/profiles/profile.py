@@ -18,6 +18,7 @@ class Reason(StrEnum):
     SHARED_MEMORY = "shared_memory"
     CONSTANT_MEMORY = "constant_memory"
     MEMORY = "memory"  # which memory isn't said
+    DEPENDENCY = "dependency"  # on an earlier instruction; whether of fixed or variable latency isn't said
     FIXED_LATENCY = "fixed_latency"
     BARRIER = "barrier"
     SYNC = "sync"
