@@ -30,9 +30,9 @@ class Environment:
     >>> for action in ("split_4", "swap_down", "swap_down"):
     ...     state = state.act(action)
     >>> state.nest.names[state.cursor], state.schedule
-    ('m.0', (Split("m.0", 4), Swap("m.0", "k.0")))
+    ('m.1', (Split("m.0", 4), Swap("m.1", "k.0")))
     >>> state.actions
-    ('up', 'down', 'swap_up', 'swap_down', 'split_4', 'split_8', 'split_16')
+    ('up', 'down', 'swap_up', 'swap_down', 'split_4')
     """
 
     nest: Nest

@@ -193,7 +193,8 @@ class Function:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binary:
     """A decoded GPU binary. `path` for messages; `digest` is the SHA-256 of its bytes; `missing` says in words what
-    it lacks (line information, symbols)."""
+    it lacks (line information, symbols).
+    """
 
     path: str
     vendor: str  # nvidia amd intel
