@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, prod
 
 from strop.loops.accesses import Accesses, accesses
 from strop.loops.machine import Machine
@@ -13,14 +13,19 @@ from strop.loops.moves import Accumulators, Pack, Schedule, Unroll
 from strop.loops.nest import Nest
 from strop.loops.plan import Making, Plan, make_parallel, packing_loop
 from strop.loops.registers import outputs_of, registers
-from strop.loops.tiles import Ranked, Tiles
+from strop.loops.tiles import SHORT, Ranked, Tiles
+from strop.loops.traffic import ALIAS
 from strop.values.contraction import Contraction
 from strop.values.layout import Layout
 
 COMPARED = 5
 """Plans that the whole model compares; the closed form ranks the rest."""
+CLOSE = 2
+"""Plans of which packing is asked, too."""
 GAIN = 0.98
 """What packing or another order must at least promise to be recommended: the model is no more exact."""
+STRAIGHT = 320
+"""Multiply-adds of straight code that are quick to generate and stay in the instruction cache."""
 LEAST_PARALLEL = 60_000.0
 """Cycles below which waking threads costs more than they save."""
 
@@ -69,19 +74,25 @@ def plans(nest: Nest, layout: Layout, machine: Machine, compared: int = COMPARED
     """Plans for a nest without a tile, the model's best first: `compared` of them, and variants of the best."""
     facts = accesses(nest.contraction, layout, machine)
     nest = _plain(nest)
-    ranked = [
-        Ranked(_cycles(each.plan, nest, layout, machine), each.plan)
-        for each in Tiles(nest, facts, machine).ranked()[:compared]
-    ]
-    ranked.sort(key=lambda each: each.cycles)
-    first = ranked[0]
-    variants = [
-        Ranked(_cycles(variant, nest, layout, machine), variant) for variant in _variants(first.plan, nest.contraction)
-    ]
+
+    def rated(plan: Plan, *, packs: bool) -> Ranked:
+        return Ranked(_cycles(plan, nest, layout, machine, packs=packs), plan)
+
+    ranked = [rated(each.plan, packs=False) for each in Tiles(nest, facts, machine).ranked()[:compared]]
+    ranked.sort(key=_by_cycles)
+    variants = [rated(variant, packs=False) for variant in _variants(ranked[0].plan, nest.contraction)]
     # Equal to the model, an unusual order isn't better.
-    better = [each for each in variants if each.cycles < GAIN * first.cycles]
-    others = [*ranked, *(each for each in variants if each not in better)]
-    return [*sorted(better, key=lambda each: each.cycles), *sorted(others, key=lambda each: each.cycles)]
+    better = [each for each in variants if each.cycles < GAIN * ranked[0].cycles]
+    rest = [each for each in variants if each not in better]
+    # Only of the best few is it asked what packing would make of them.
+    first = sorted([*sorted(better, key=_by_cycles)[:1], *ranked[:CLOSE]], key=_by_cycles)
+    close = sorted((rated(each.plan, packs=True) for each in first), key=_by_cycles)
+    others = [each for each in (*better, *ranked, *rest) if each not in first]
+    return [*close, *sorted(others, key=_by_cycles)]
+
+
+def _by_cycles(ranked: Ranked) -> float:
+    return ranked.cycles
 
 
 def _plain(nest: Nest) -> Nest:
@@ -90,8 +101,10 @@ def _plain(nest: Nest) -> Nest:
     return Nest(nest.contraction, loops)
 
 
-def _cycles(plan: Plan, nest: Nest, layout: Layout, machine: Machine) -> float:
+def _cycles(plan: Plan, nest: Nest, layout: Layout, machine: Machine, *, packs: bool) -> float:
     making = plan.make(Making(nest))
+    if packs and plan.packs is None:
+        _pack(making, layout, machine)
     _unroll(making, layout, machine)
     _accumulate(making, layout, machine)
     return predict(making.nest, layout, machine).cycles
@@ -139,7 +152,7 @@ def _share(making: Making, layout: Layout, machine: Machine, threads: int) -> No
 
 
 def _unroll(making: Making, layout: Layout, machine: Machine) -> None:
-    """Unroll the innermost reduction of the tile: by 4, or 8 where little stands inside."""
+    """Make short reductions straight code, and unroll the next one: by 4, or 8 where little stands inside."""
     nest = making.nest
     if any(loop.unroll > 1 for loop in nest.loops) or not nest.contraction.reduction:
         return
@@ -147,15 +160,24 @@ def _unroll(making: Making, layout: Layout, machine: Machine) -> None:
     tile = registers(nest, facts)
     if tile.at is None:
         return
-    count = nest.trips(tile.inner)
-    if tile.inner == len(nest.loops) - 1:
-        count = -(-nest.extent(tile.inner) // facts.lanes)
-    reach = tile.extents[tile.inner + 1]
-    vectors = tile.vectors(tile.inner + 1, reach[tile.vector], facts.lanes)
-    body = outputs_of(reach, tile.vector, vectors, facts)
-    wanted = 8 if body <= 6 else 4 if body <= 40 else 2
-    if count > 1:
-        making.make(Unroll(nest.names[tile.inner], min(wanted, count)))
+    last = len(nest.loops) - 1
+    for at in range(last, tile.at - 1, -1):
+        if nest.is_output(at):
+            continue
+        count = nest.trips(at) if at < last else -(-nest.extent(at) // facts.lanes)
+        if count == 1:
+            continue
+        reach = tile.extents[at + 1]
+        body = outputs_of(reach, tile.vector, tile.vectors(at + 1, reach[tile.vector], facts.lanes), facts)
+        for inner in range(at + 1, last):
+            body *= 1 if nest.is_output(inner) else nest.trips(inner)
+        if at < last and count <= SHORT and body * count <= STRAIGHT:
+            making.make(Unroll(nest.names[at], count))
+            continue
+        wanted = 8 if body <= 6 else 4 if body <= 40 else 2 if body <= STRAIGHT // 2 else 1
+        if wanted > 1:
+            making.make(Unroll(nest.names[at], min(wanted, count)))
+        return
 
 
 def _accumulate(making: Making, layout: Layout, machine: Machine) -> None:
@@ -182,7 +204,7 @@ def _pack(making: Making, layout: Layout, machine: Machine) -> None:
     vector = facts.axes[nest.loops[-1].axis]
     for array in range(facts.inputs):
         operand = "AB"[array]
-        at = packing_loop(making.nest, operand) if facts.strides[array][vector] else None
+        at = packing_loop(making.nest, operand) if lies_badly(array, vector, facts, machine) else None
         if at is None:
             continue
         trial = Making(making.nest)
@@ -190,6 +212,21 @@ def _pack(making: Making, layout: Layout, machine: Machine) -> None:
             before, after = (_cycles_of_packs(which, layout, machine) for which in (making.nest, trial.nest))
             if after < GAIN * before:
                 making.make(trial.moves[0])
+
+
+def lies_badly(array: int, vector: int, facts: Accesses, machine: Machine) -> bool:
+    """Whether a copy of an input could be read faster.
+
+    Its vectors are strided or cross lines, its rows lie a multiple of 2 KiB apart, or it is large.
+    """
+    steps = facts.strides[array]
+    if not steps[vector]:
+        return False
+    if steps[vector] != 1 or facts.aligned[array] < facts.vector_bytes:
+        return True
+    rows = [step * facts.itemsize for axis, step in enumerate(steps) if step and axis != vector]
+    size = facts.itemsize * prod(size for size, step in zip(facts.sizes, steps, strict=True) if step)
+    return any(row % (ALIAS // 2) == 0 for row in rows) or 2 * size > machine.l2_bytes
 
 
 def _cycles_of_packs(nest: Nest, layout: Layout, machine: Machine) -> float:

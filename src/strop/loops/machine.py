@@ -23,8 +23,8 @@ _CACHES = {"l1_bytes": 32 << 10, "l2_bytes": 1 << 20, "l3_bytes": 16 << 20}
 class Machine:
     """One core with one instruction set. Rates are per cycle, bandwidths in bytes per cycle.
 
-    A load across two lines takes `split_load_cycles` of the load
-    ports. `vector_bytes` is 0 on the portable path, where each element is computed alone.
+    A load across two lines takes `split_load_cycles`, or `far_split_load_cycles` where the lines don't stay in the
+    first-level cache. `vector_bytes` is 0 on the portable path, where each element is computed alone.
     """
 
     name: str
@@ -37,6 +37,8 @@ class Machine:
     stores_per_cycle: float
     fma_latency: float
     split_load_cycles: float
+    far_split_load_cycles: float
+    split_store_cycles: float
     gather_cycles_per_element: float
     l1_bytes: int
     l2_bytes: int

@@ -15,7 +15,7 @@ from strop.loops.accesses import LINE, Accesses, accesses
 from strop.loops.machine import Machine
 from strop.loops.nest import Loop, Nest
 from strop.loops.registers import RegisterTile, registers, trips
-from strop.loops.traffic import traffic_cycles
+from strop.loops.traffic import stays_near, traffic_cycles
 from strop.values.layout import Layout
 
 CALL = 120.0
@@ -62,7 +62,7 @@ def predict(nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> P
     tile = registers(nest, facts)
     cost = _Cost(nest, tile, facts, machine)
     caches = traffic_cycles(nest.loops, tile, facts, machine)
-    core = cost.total()
+    core = cost.total() + caches.pop("exposed")
     longest = max(core, *caches.values())
     cycles = longest + sum(SEEN[name] * cost for name, cost in caches.items() if cost < longest)
     if core < longest:
@@ -91,6 +91,7 @@ class _Cost:
         self.accumulators = nest.accumulators
         self.vector = tile.axis[-1]
         self.reduced_vector = not facts.is_output[self.vector]
+        self.far = not stays_near(tile, facts, machine)
         self.parts = {"overhead": CALL}
 
     def total(self) -> float:
@@ -187,13 +188,17 @@ class _Cost:
             outputs=outputs,
             room=tile.room,
             steps=steps,
+            far=self.far,
             sets=sets,
             unroll=max(loop.unroll, sets),
         )
         self._add(one.bound, one.cycles * steps * repeats, variant.count)
         here = tile.axis[tile.inner]
         count = vectors if here == vector else trips(loop, extent[here])
-        ends = max(1.0, steps / count) * repeats
+        ends = repeats
+        for at in range(tile.at, tile.inner):
+            if not facts.is_output[tile.axis[at]]:
+                ends *= trips(self.loops[at], extent[tile.axis[at]])
         around = TILE + (TILE_LOOP if count > max(loop.unroll, sets) else 0.0)
         self._add("overhead", (ends - 1) * (SHORT_LOOP if count < 64 else LONG_LOOP) + around, variant.count)
         self._add("stores", self._results(outputs, extent, reduced_outside), variant.count)
@@ -212,7 +217,7 @@ class _Cost:
         elif facts.aligned[-1] < facts.vector_bytes:
             crossing = facts.vector_bytes / LINE
             load += crossing * machine.split_load_cycles
-            store *= 1.0 + crossing
+            store += crossing * machine.split_store_cycles
         cycles += outputs * store
         if reduced_outside or facts.accumulate:
             cycles += outputs * load
@@ -235,6 +240,7 @@ class _Cost:
             outputs=min(vectors, CHUNK),
             room=self.tile.room,
             steps=1.0,
+            far=self.far,
         )
         results = self._results(vectors, variant.extent, reduced_outside)
         chained = one.bound == "latency"  # a pass has no chain: each element is stored

@@ -53,31 +53,32 @@ def registers(nest: Nest, facts: Accesses) -> RegisterTile:
     stride = tuple(
         min(1, abs(steps[vector])) if array in packed else steps[vector] for array, steps in enumerate(facts.strides)
     )
-    extents = _extents(nest, axis, facts)
+    variants = _extents(nest, axis, facts)
     gathers = any(step not in (0, 1) for step in stride[: facts.inputs])
     room = facts.available - facts.reserved(
         gathers=gathers,
-        partial=extents[0][vector] % facts.lanes > 0,
+        partial=facts.sizes[vector] % facts.lanes > 0,
         vector_is_reduction=not facts.is_output[vector],
     )
     divided = tuple((i, loops[i].step) for i in range(len(loops) - 1) if axis[i] == vector)
-    at, outputs = None, 0
     broken = _last_breaking(loops, facts)
     for position, number in enumerate(axis):
         if facts.is_output[number] or position <= broken:
             continue
-        count = 1
-        if facts.is_output[vector]:
-            steps = [step for i, step in divided if i >= position]
-            count = _vectors(steps, extents[position][vector], facts.lanes)
-        outputs = outputs_of(extents[position], vector, count, facts)
+        outputs, extents = max(
+            (_outputs(extents[position], position, vector, divided, facts), extents) for extents in variants
+        )
         if outputs <= room:
-            at = position
-            break
-    if at is None:
-        return RegisterTile(axis, extents, stride, packed, None, len(loops) - 1, room, 0, divided)
-    inner = _innermost(loops, axis, extents, at, facts)
-    return RegisterTile(axis, extents, stride, packed, at, inner, room, outputs, divided)
+            inner = _innermost(loops, axis, extents, position, facts)
+            return RegisterTile(axis, extents, stride, packed, position, inner, room, outputs, divided)
+    return RegisterTile(axis, variants[0], stride, packed, None, len(loops) - 1, room, 0, divided)
+
+
+def _outputs(
+    extent: Sequence[int], position: int, vector: int, divided: tuple[tuple[int, int], ...], facts: Accesses
+) -> int:
+    steps = [step for at, step in divided if at >= position]
+    return outputs_of(extent, vector, _vectors(steps, extent[vector], facts.lanes), facts)
 
 
 def outputs_of(extent: Sequence[int], vector: int, vectors: int, facts: Accesses) -> int:
@@ -102,14 +103,26 @@ def trips(loop: Loop, extent: int) -> int:
     return len(loop.pieces) or -(-extent // loop.step)
 
 
-def _extents(nest: Nest, axis: tuple[int, ...], facts: Accesses) -> tuple[tuple[int, ...], ...]:
-    steered = {loop.partner: max(loop.partner_steps) for loop in nest.loops if loop.partner}
+def _extents(nest: Nest, axis: tuple[int, ...], facts: Accesses) -> list[tuple[tuple[int, ...], ...]]:
+    """The largest extents that reach each loop; several where a Cover gives pieces their own steps."""
+    cover = next((loop for loop in nest.loops if loop.partner), None)
+    if cover is None:
+        return [_reach(nest, axis, facts, None, 0, 0)]
+    kinds = dict.fromkeys(zip(cover.pieces, cover.partner_steps, strict=True))
+    return [_reach(nest, axis, facts, cover, piece, step) for piece, step in kinds]
+
+
+def _reach(
+    nest: Nest, axis: tuple[int, ...], facts: Accesses, cover: Loop | None, piece: int, rows: int
+) -> tuple[tuple[int, ...], ...]:
     extent = list(facts.sizes)
     extents = [tuple(extent)]
     for loop, number in zip(nest.loops, axis, strict=True):
         step = max(loop.pieces) if loop.pieces else loop.step
-        if loop.step > 1 and loop.axis in steered:
-            step = steered[loop.axis]
+        if loop is cover:
+            step = piece
+        elif cover is not None and loop.axis == cover.partner and loop.step > 1:
+            step = rows
         if step < extent[number]:
             extent[number] = step
         extents.append(tuple(extent))

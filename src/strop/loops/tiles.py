@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from math import inf, prod
 
-from strop.loops.accesses import Accesses
+from strop.loops.accesses import LINE, Accesses
 from strop.loops.machine import Machine
 from strop.loops.model import CALL, HORIZONTAL, STRIDED, TILE, TILE_LOOP
 from strop.loops.nest import Nest
 from strop.loops.plan import Plan
 from strop.loops.ports import step
+from strop.loops.traffic import NEAR
 
 WIDEST = 8
 """Vectors of the widest piece where the tile has rows."""
@@ -19,6 +21,8 @@ MOST_PIECES = 24
 """A cover with more pieces is a split with a tail."""
 EXACT = 64
 """Vectors up to which covers are compared one by one."""
+SHORT = 4
+"""Iterations of a reduction up to which it becomes straight code."""
 LATER = 0.02
 """How much a load counts that no port waits for: among equal tiles the one with fewer loads is better."""
 
@@ -191,6 +195,7 @@ class Tiles:
             outputs=terms,
             room=room,
             steps=count,
+            far=count * (columns * facts.vector_bytes + rows * facts.itemsize) > NEAR * machine.l1_bytes,
             sets=max(1, min(8, room // terms)) if terms <= 8 else 1,
         )
         return count * (one.cycles + LATER * one.load_cycles) + TILE + TILE_LOOP + terms * self._result(shape)
@@ -201,7 +206,8 @@ class Tiles:
         if not facts.is_output[shape.vector]:
             cost = HORIZONTAL * facts.lanes.bit_length() + 1
         elif facts.strides[-1][shape.vector] in (0, 1):
-            cost = (1.0 if facts.aligned[-1] >= facts.vector_bytes else 2.0) / machine.stores_per_cycle
+            crossing = facts.vector_bytes / LINE if facts.aligned[-1] < facts.vector_bytes else 0.0
+            cost = 1.0 / machine.stores_per_cycle + crossing * machine.split_store_cycles
         else:
             cost = STRIDED / 2 + 1.5 * min(facts.lanes, self.extent[shape.vector])
         return cost + facts.epilogue_cycles / machine.fma_per_cycle
@@ -218,13 +224,16 @@ class Tiles:
         widest = max(1, min(vectors, room // fixed, WIDEST if shape.rows is not None else 2 * WIDEST))
         best = {width: self._rows(shape, width, room // fixed) for width in range(1, widest + 1)}
         covers = [cheapest({width: cost for width, (cost, _) in best.items()}, vectors)]
-        covers += [[width] * (vectors // width) + [vectors % width] * (vectors % width > 0) for width in best]
+        covers += [{width: vectors // width} | ({rest: 1} if (rest := vectors % width) else {}) for width in best]
         seen = set()
         for cover in covers:
-            widths = tuple(sorted(cover, reverse=True))
-            if widths not in seen:
-                seen.add(widths)
-                cycles = sum(best[width][0] for width in widths) * self._outside(shape) + self._packing(shape)
+            counts = tuple(sorted(cover.items(), reverse=True))
+            if counts not in seen:
+                seen.add(counts)
+                whole = sum(best[width][0] * count for width, count in counts)
+                cycles = whole * self._outside(shape) + self._packing(shape)
+                # A long axis has millions of pieces; a plan lists them where they are few.
+                widths = tuple(islice(chain.from_iterable(repeat(*pair) for pair in counts), MOST_PIECES + 1))
                 yield Ranked(cycles, self._plan(shape, widths, tuple(best[width][1] for width in widths)))
 
     def _rows(self, shape: Shape, width: int, room: int) -> tuple[float, int]:
@@ -281,14 +290,14 @@ class Tiles:
     def _order(self, shape: Shape) -> tuple[str, ...]:
         """Loops around the tile: axes that everything changes with, the vector axis, the rows, the reductions.
 
-        Reductions with few elements stand outside, where their overhead counts less.
+        Reductions with few elements stand innermost, where they can be unrolled whole.
         """
         facts = self.facts
         outputs = [self.names.index(axis) for axis in self.nest.contraction.output]
         others = [axis for axis in outputs if axis not in (shape.vector, shape.rows)]
         rows = [] if shape.rows is None else [shape.rows]
         reductions = [axis for axis, output in enumerate(facts.is_output) if not output and axis != shape.vector]
-        reductions.sort(key=lambda axis: min(self.extent[axis], 16))
+        reductions.sort(key=lambda axis: self.extent[axis] <= SHORT)
         if facts.is_output[shape.vector]:
             order = [*others, shape.vector, *rows, *reductions]
         else:
@@ -296,11 +305,11 @@ class Tiles:
         return tuple(self.names[axis] for axis in order)
 
 
-def cheapest(cost: dict[int, float], vectors: int) -> list[int]:
-    """Widths that sum to `vectors` at the least total cost; `cost` is of a piece of each width.
+def cheapest(cost: dict[int, float], vectors: int) -> dict[int, int]:
+    """How many of each width sum to `vectors` at the least total cost; `cost` is of a piece of each width.
 
     >>> cheapest({1: 1.9, 2: 2.0, 3: 3.1}, 7)
-    [2, 2, 3]
+    {2: 2, 3: 1}
     """
     efficient = min(cost, key=lambda width: (cost[width] / width, -width))
     whole = max(0, (vectors - EXACT + efficient - 1) // efficient)
@@ -311,8 +320,8 @@ def cheapest(cost: dict[int, float], vectors: int) -> list[int]:
         for width, cycles in cost.items():
             if width <= total and best[total - width] + cycles < best[total] - 1e-9:
                 best[total], last[total] = best[total - width] + cycles, width
-    widths = [efficient] * whole
+    counts = {efficient: whole} if whole else {}
     while rest:
-        widths.append(last[rest])
+        counts[last[rest]] = counts.get(last[rest], 0) + 1
         rest -= last[rest]
-    return widths
+    return counts

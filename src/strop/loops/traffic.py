@@ -13,14 +13,21 @@ ALIAS = 4096
 """Bytes after which addresses fall into the same set of the first-level cache: 64 sets of 64 bytes."""
 WAYS = 8
 """Lines of one set that stay while others pass through."""
+NEAR = 0.4
+"""The part of the first-level cache that a tile may touch and still find again."""
+PAGE = 2048
+"""Bytes of a step from which on the hardware doesn't foresee a walk: it prefetches within pages."""
+EXPOSED = 0.4
+"""The part of the time for lines from the second-level cache that a walk which isn't foreseen waits."""
 
 
 def traffic_cycles(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, machine: Machine) -> dict[str, float]:
     """Cycles to move the data from the second-level cache, the third, and memory, if nothing else took time.
 
-    What fits a cache as a whole is taken to be there already: a call is one of many on the same arrays.
+    What fits a cache as a whole is taken to be there already: a call is one of many on the same arrays. `exposed` is
+    the part of the second-level cache's time that comes on top of all else.
     """
-    cost: dict[str, float] = {}
+    cost = {"exposed": 0.0}
     levels = (
         ("l2", machine.l1_bytes, machine.l2_bytes_per_cycle),
         ("l3", machine.l2_bytes, machine.l3_bytes_per_cycle),
@@ -29,13 +36,30 @@ def traffic_cycles(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses,
     arrays = range(len(facts.strides))
     whole = sum(_bytes(array, 0, tile, facts) for array in arrays)
     for name, capacity, rate in levels:
-        cost[name] = 0.0 if whole <= capacity else _moved(loops, tile, facts, capacity) / rate
+        moved = _moved(loops, tile, facts, capacity) if whole > capacity else []
+        cost[name] = sum(moved) / rate
+        if name == "l2":
+            unforeseen = sum(bytes for array, bytes in enumerate(moved) if _unforeseen(array, tile, facts))
+            cost["exposed"] = EXPOSED * unforeseen / rate
     cost["l2"] += _aliased(loops, tile, facts) / machine.l2_bytes_per_cycle
     return cost
 
 
-def _moved(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, capacity: int) -> float:
-    """Bytes that enter a cache: each array's block of the outermost loops that fit it, as often as it comes anew."""
+def stays_near(tile: RegisterTile, facts: Accesses, machine: Machine) -> bool:
+    """Whether what one register tile touches stays in the first-level cache with room to spare."""
+    at = len(tile.axis) - 1 if tile.at is None else tile.at
+    return sum(_bytes(array, at, tile, facts) for array in range(len(facts.strides))) <= NEAR * machine.l1_bytes
+
+
+def _unforeseen(array: int, tile: RegisterTile, facts: Accesses) -> bool:
+    """Whether the innermost reduction walks through an input in steps that leave the page."""
+    if array == facts.inputs or array in tile.packed or tile.at is None:
+        return False
+    return abs(facts.strides[array][tile.axis[tile.inner]]) * facts.itemsize >= PAGE
+
+
+def _moved(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, capacity: int) -> list[float]:
+    """Bytes of each array that enter a cache: its block of the outermost loops that fit, as often as it comes."""
     arrays = range(len(facts.strides))
     inside, blocks = len(loops), [0.0 for _ in arrays]
     for at in range(len(loops) + 1):
@@ -44,11 +68,11 @@ def _moved(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, capacit
             inside = at
             break
     total = sum(blocks)
-    return sum(
+    return [
         # A block stays while the others' pass by, the old and the new ones.
         _entering(array, inside, blocks[array], 2 * total - blocks[array] <= capacity, loops, tile, facts)
         for array in arrays
-    )
+    ]
 
 
 def _entering(

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from strop.loops.moves.base import OPERANDS, Move, indexed_by, missing, not_whole, position
 from strop.loops.nest import Nest
 
+FARTHEST = 2**31
+"""Iterations that a prefetch may look ahead: the address is computed with 64 bits."""
+
 
 def _operand_reason(nest: Nest, operand: str, *, output: bool) -> str | None:
     names = OPERANDS[: len(nest.contraction.operands)] + (("C",) if output else ())
@@ -141,6 +144,8 @@ class Prefetch(Move):
             return why
         if (why := not_whole(self.distance, 1, "the distance")) is not None:
             return why
+        if self.distance > FARTHEST:
+            return f"the distance must be at most {FARTHEST}, not {self.distance}"
         at = position(nest, self.loop)
         if any(operand == self.operand for operand, _ in nest.loops[at].prefetch):
             return f"{self.loop} prefetches {self.operand} already"

@@ -41,9 +41,10 @@ class Move:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Move:
         """The move that `to_json` wrote. Raises BadSchedule for a name or field that isn't one."""
-        if not isinstance(data, dict) or data.get("move") not in Move.kinds:
+        name = data.get("move") if isinstance(data, dict) else None
+        if not isinstance(name, str) or name not in Move.kinds:
             raise BadSchedule(reason=f"{data!r} is no move; moves are {', '.join(sorted(Move.kinds))}")
-        kind = Move.kinds[data["move"]]
+        kind = Move.kinds[name]
         values = {name: _frozen(value) for name, value in data.items() if name != "move"}
         try:
             return kind(**values)
