@@ -52,6 +52,13 @@ def test_interruptions_do_not_move_the_level_and_phases_do() -> None:
     assert protocol.level([1.2e-4] * 10) == pytest.approx(1.2 * protocol.level(steady))
 
 
+def test_a_batch_is_scaled_by_no_more_than_a_machine_drifts() -> None:
+    assert protocol.drift(1e-4, 1.2e-4) == pytest.approx(1 / 1.2)
+    assert protocol.drift(1.2e-4, 1e-4) == pytest.approx(1.2)
+    assert protocol.drift(1e-4, 3e-4) == 1 / protocol.MOST_DRIFT, "not a machine three times as slow, but a busy one"
+    assert protocol.drift(3e-4, 1e-4) == protocol.MOST_DRIFT
+
+
 def test_what_is_faster_than_the_registers_allow_is_not_believed() -> None:
     took = [1e-3] * 5
     assert not protocol.implausible(took, flops=1e8, peak_flops=1e11)

@@ -5,8 +5,9 @@ Two ways of measuring. *Quick* ranks many candidates: a batch is timed interleav
 first is told from the second or the time is up.
 
 Drift: for seconds at a time a machine runs 10 to 20% slower. So a reference kernel takes part in each batch, and the
-batch is scaled by what the reference took in the first batch over what it took now. Within a batch, and in the final,
-kernels meet in every round, so drift falls on all alike.
+batch is scaled by what the reference took in the first batch over what it took now, within `MOST_DRIFT`: what is more
+is the reference's own misfortune. Within a batch, and in the final, kernels meet in every round, so drift falls on all
+alike.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ NOISY = 3.0
 
 IMPLAUSIBLE = 1.1
 """Faster than the probe's peak by this factor is not believed; a turbo step is less."""
+
+
+MOST_DRIFT = 1.3
+"""A batch is scaled by no more than this: a reference hit by another process in all its samples would make it a win."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,11 @@ def level(samples: Sequence[float]) -> float:
     must not show: a batch scaled by them would seem fast where it wasn't interrupted itself.
     """
     return min(samples)
+
+
+def drift(before: float, now: float) -> float:
+    """What to scale samples by, where the reference's level was ``before`` in the first batch and is ``now``."""
+    return min(max(before / now, 1 / MOST_DRIFT), MOST_DRIFT)
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float, float]:

@@ -261,7 +261,7 @@ class Service:
         now = protocol.level(samples)
         if self._level is None:
             self._level = now
-        return self._level / now
+        return protocol.drift(self._level, now)
 
     def _limit(self, batch: Batch) -> float:
         """Seconds without a report after which the worker is taken to hang."""
