@@ -81,6 +81,10 @@ def test_the_whole_is_timed(stand_in: Any, semiring_epilogue: dict[str, Any]) ->
     assert done.speedup_median > 0
 
 
+def test_a_result_of_one_element(stand_in: Any) -> None:
+    assert stand_in("ii->", Contraction.parse("ii->", i=50)).speedup_median > 0
+
+
 def test_other_strides(stand_in: Any) -> None:
     layout = Layout(operands=((1, 32), (-16, 1)), output=(16, 1), epilogue=(), alignment=(4, 4, 4))
     assert stand_in("mk,kn->mn", MATMUL, layout=layout).speedup_median > 0

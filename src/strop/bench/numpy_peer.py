@@ -315,7 +315,7 @@ def _difference(ours: Any, theirs: Any, contraction: Contraction) -> float:
     import numpy as np
 
     terms = math.prod(contraction.extent(axis) for axis in contraction.reduction)
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    ours, theirs = np.atleast_1d(ours), np.atleast_1d(theirs)
     with np.errstate(invalid="ignore"):
         apart = np.abs(ours - theirs)
     apart[(ours == theirs) | (np.isnan(ours) & np.isnan(theirs))] = 0
