@@ -1,0 +1,1 @@
+"""AMD code objects: gfx9 to gfx12."""
