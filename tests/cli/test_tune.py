@@ -182,7 +182,14 @@ def test_a_store_that_cannot_be_written() -> None:
     done = tune(*ASKED, "--home", "/proc/none")
     assert "schedule" in done.stdout
     assert done.stderr.startswith("warning: Going on without saving.")
+    assert "; run " not in done.stdout, "no run is there to show"
     assert as_json(*ASKED, "--home", "/proc/none")["warnings"]
+
+
+def test_more_than_memory_holds() -> None:
+    done = tune("mk,kn->mn", "m=10000000", "k=1", "n=10000000", code=3)
+    assert "GiB for its arrays; this machine has" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

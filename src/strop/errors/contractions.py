@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strop.errors.base import StropError
+from strop.errors.base import MACHINE, StropError
 
 
 class BadContraction(StropError):
@@ -59,6 +59,15 @@ class TooLarge(StropError):
     code = "too-large"
     template = "{what} takes {bytes} bytes, more than {limit} can address."
     fix = "Make an axis smaller (AXIS=N, sizes={{...}}) or work in slices."
+
+
+class OutOfMemory(StropError):
+    """The arrays are larger than this machine's memory."""
+
+    code = "out-of-memory"
+    template = "Measuring {what} takes {need} for its arrays; this machine has {have}."
+    fix = "Make an axis smaller (AXIS=N, sizes={{...}}) and tune that, or work in slices."
+    exit_code = MACHINE
 
 
 class BadDtype(StropError):

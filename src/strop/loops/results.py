@@ -104,9 +104,10 @@ def recalled(question: Question, store: Store, handle: RunHandle, warnings: Iter
 
 
 def with_warnings(result: Tuned, warnings: Iterable[str], failure: StropError | None) -> Tuned:
-    """The result with what its user must hear."""
+    """The result with what its user must hear; `warnings` are of a store that keeps nothing."""
+    warnings = tuple(warnings)
     said = (*result.findings.warnings, *warnings, *((str(failure),) if failure else ()))
-    result.findings = replace(result.findings, warnings=said)
+    result.findings = replace(result.findings, warnings=said, run_id=None if warnings else result.findings.run_id)
     return result
 
 

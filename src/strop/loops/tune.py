@@ -12,6 +12,7 @@ from strop.loops.schedule import as_schedule
 
 if TYPE_CHECKING:
     from strop.loops.hunt import Observer
+    from strop.loops.problem import LoopProblem
     from strop.loops.tuned import Tuned
     from strop.store.store import Store
     from strop.values.budget import Budget
@@ -65,6 +66,7 @@ def tune(
     )
     if not question.problem.contraction.points:
         return unmeasured(question)
+    check_memory(question.problem)
     if schedule is not None:
         return measure_given(question)
     return answer(question, fresh=fresh, observer=_observer)
@@ -91,6 +93,21 @@ def answer(question: Question, *, fresh: bool, observer: Observer | None) -> Tun
             from strop.loops.hunt import hunt
 
             return hunt(question, handle, observer=observer, warnings=warnings)
+
+
+def check_memory(problem: LoopProblem) -> None:
+    """Raise OutOfMemory where this machine can't hold the arrays that the worker measures on."""
+    from math import prod
+
+    from strop.bench.machine import machine
+    from strop.errors import OutOfMemory
+
+    contraction, have = problem.contraction, machine().memory_bytes
+    result = prod(contraction.output_shape)
+    held = sum(map(prod, (*contraction.operand_shapes, *contraction.epilogue_shapes))) + result
+    need = held * contraction.itemsize + result * 8  # the reference is in float64
+    if have is not None and need > have:
+        raise OutOfMemory(what=str(contraction), need=f"{need / 2**30:,.1f} GiB", have=f"{have / 2**30:,.1f} GiB")
 
 
 def open_or_do_without() -> Store:
