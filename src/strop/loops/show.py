@@ -18,6 +18,7 @@ def assembly(kernel: Any) -> str:
 
     formatter = Formatter(FormatterSyntax.INTEL)
     formatter.space_after_operand_separator = True
+    formatter.branch_leading_zeros = False  # as the offsets are
     lines = []
     for instruction in Decoder(64, kernel.code(), ip=0):
         lines.append(f"{instruction.ip:6x}:  {formatter.format(instruction)}")
