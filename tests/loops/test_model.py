@@ -102,7 +102,7 @@ def test_packing_pays_where_vectors_cross_lines_and_costs_where_they_do_not() ->
 
 
 def test_rows_far_apart_by_a_power_of_two_are_slow() -> None:
-    far = Layout(((192, 1), (1024, 1)), (192, 1), (), (64, 64, 64))
+    far = Layout(((192, 1), (2048, 1)), (192, 1), (), (64, 64, 64))
     nest = replay(MATMUL, tile(6, 64))
     assert predict(nest, far, EMERALD).cycles > 1.05 * predict(nest, layout(MATMUL), EMERALD).cycles
 

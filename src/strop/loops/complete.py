@@ -14,7 +14,7 @@ from strop.loops.nest import Nest
 from strop.loops.plan import Making, Plan, make_parallel, packing_loop
 from strop.loops.registers import outputs_of, registers
 from strop.loops.tiles import SHORT, Ranked, Tiles
-from strop.loops.traffic import ALIAS
+from strop.loops.traffic import PAGE
 from strop.values.contraction import Contraction
 from strop.values.layout import Layout
 
@@ -217,7 +217,8 @@ def _pack(making: Making, layout: Layout, machine: Machine) -> None:
 def lies_badly(array: int, vector: int, facts: Accesses, machine: Machine) -> bool:
     """Whether a copy of an input could be read faster.
 
-    Its vectors are strided or cross lines, its rows lie a multiple of 2 KiB apart, or it is large.
+    Its vectors are strided or cross lines, its rows share few sets of the cache or lie in pages of their own, or it is
+    large.
     """
     steps = facts.strides[array]
     if not steps[vector]:
@@ -226,7 +227,7 @@ def lies_badly(array: int, vector: int, facts: Accesses, machine: Machine) -> bo
         return True
     rows = [step * facts.itemsize for axis, step in enumerate(steps) if step and axis != vector]
     size = facts.itemsize * prod(size for size, step in zip(facts.sizes, steps, strict=True) if step)
-    return any(row % (ALIAS // 2) == 0 for row in rows) or 2 * size > machine.l2_bytes
+    return any(row % machine.alias_bytes == 0 or row >= PAGE for row in rows) or 2 * size > machine.l2_bytes
 
 
 def _cycles_of_packs(nest: Nest, layout: Layout, machine: Machine) -> float:

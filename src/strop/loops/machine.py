@@ -24,7 +24,8 @@ class Machine:
     """One core with one instruction set. Rates are per cycle, bandwidths in bytes per cycle.
 
     A load across two lines takes `split_load_cycles`, or `far_split_load_cycles` where the lines don't stay in the
-    first-level cache. `vector_bytes` is 0 on the portable path, where each element is computed alone.
+    first-level cache. Rows a multiple of `alias_bytes` apart drive each other out of it. `vector_bytes` is 0 on the
+    portable path, where each element is computed alone.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Machine:
     split_load_cycles: float
     far_split_load_cycles: float
     split_store_cycles: float
+    alias_bytes: int
     gather_cycles_per_element: float
     l1_bytes: int
     l2_bytes: int

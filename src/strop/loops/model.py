@@ -39,7 +39,9 @@ PASS = 6.0
 CHUNK = 12
 """Vectors that the generator takes at a time where no reduction loop holds the output in registers."""
 MOST_VARIANTS = 12
-SEEN = {"l2": 0.03, "l3": 0.3, "memory": 0.4}
+BLEND = 8.0
+"""How sharply the longest of computing and the caches' times prevails: 1 would add them up."""
+SEEN = {"l2": 0.06, "l3": 0.3, "memory": 0.4}
 """The part of a cache's time that computing doesn't hide."""
 
 
@@ -64,9 +66,9 @@ def predict(nest: Nest, layout: Layout, machine: Machine, threads: int = 1) -> P
     caches = traffic_cycles(nest.loops, tile, facts, machine)
     core = cost.total() + caches.pop("exposed")
     longest = max(core, *caches.values())
-    cycles = longest + sum(SEEN[name] * cost for name, cost in caches.items() if cost < longest)
-    if core < longest:
-        cycles += 0.1 * core
+    # Where two take equally long, neither hides the other wholly.
+    cycles = longest * sum((part / longest) ** BLEND for part in (core, *caches.values())) ** (1 / BLEND)
+    cycles += sum(SEEN[name] * cost for name, cost in caches.items() if cost < longest)
     if nest.loops[0].parallel and threads > 1:
         count = trips(nest.loops[0], facts.sizes[tile.axis[0]])
         cycles = cycles * ceil(count / threads) / count + FORK

@@ -9,14 +9,20 @@ from strop.loops.machine import Machine
 from strop.loops.nest import Loop
 from strop.loops.registers import RegisterTile, trips
 
-ALIAS = 4096
-"""Bytes after which addresses fall into the same set of the first-level cache: 64 sets of 64 bytes."""
 WAYS = 8
 """Lines of one set that stay while others pass through."""
 NEAR = 0.4
 """The part of the first-level cache that a tile may touch and still find again."""
-PAGE = 2048
-"""Bytes of a step from which on the hardware doesn't foresee a walk: it prefetches within pages."""
+PAGE = 4096
+FAR_STEP = 8192
+"""Bytes of a step from which on the hardware doesn't foresee a walk."""
+TLB_PAGES, STLB_PAGES = 64, 2048
+"""Pages that the translation buffers of the first and second level hold, some room left."""
+NEW_PAGE = (0.0, 30.0, 130.0)
+"""Cycles of a row in another page: from the second-level cache, from the third, and beyond the second TLB.
+
+From matmuls of 192x256x256 with rows of 4 KiB, 16x1024x512 and 35x2560x2560 on an Emerald Rapids.
+"""
 EXPOSED = 0.4
 """The part of the time for lines from the second-level cache that a walk which isn't foreseen waits."""
 
@@ -41,7 +47,8 @@ def traffic_cycles(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses,
         if name == "l2":
             unforeseen = sum(bytes for array, bytes in enumerate(moved) if _unforeseen(array, tile, facts))
             cost["exposed"] = EXPOSED * unforeseen / rate
-    cost["l2"] += _aliased(loops, tile, facts) / machine.l2_bytes_per_cycle
+    cost["exposed"] += sum(_pages(array, loops, tile, facts, machine) for array in range(facts.inputs))
+    cost["l2"] += _aliased(tile, facts, machine) / machine.l2_bytes_per_cycle
     return cost
 
 
@@ -55,7 +62,32 @@ def _unforeseen(array: int, tile: RegisterTile, facts: Accesses) -> bool:
     """Whether the innermost reduction walks through an input in steps that leave the page."""
     if array == facts.inputs or array in tile.packed or tile.at is None:
         return False
-    return abs(facts.strides[array][tile.axis[tile.inner]]) * facts.itemsize >= PAGE
+    return abs(facts.strides[array][tile.axis[tile.inner]]) * facts.itemsize >= FAR_STEP
+
+
+def _pages(array: int, loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, machine: Machine) -> float:
+    """Cycles lost because an input is walked through in more pages than the first-level TLB holds."""
+    if tile.at is None:
+        return 0.0
+    # A copy walks the same way, but once for all the tiles that read it.
+    at = tile.packed[array] + 1 if array in tile.packed else tile.at
+    steps, reach = facts.strides[array], tile.extents[at]
+    pages = visits = 1.0
+    for axis, step in enumerate(steps):
+        if not facts.is_output[axis] and abs(step) * facts.itemsize >= PAGE:
+            pages *= reach[axis]
+            visits *= facts.sizes[axis]
+    if pages <= TLB_PAGES:
+        return 0.0
+    for position in range(at):
+        axis = tile.axis[position]
+        if facts.is_output[axis] or abs(steps[axis]) * facts.itemsize < PAGE:
+            visits *= trips(loops[position], tile.extents[position][axis])
+    size = _bytes(array, 0, tile, facts)
+    if size <= machine.l2_bytes / 2:
+        return visits * NEW_PAGE[0]
+    far = size > machine.l3_bytes or pages * max(1.0, facts.sizes[tile.vector] / reach[tile.vector]) > STLB_PAGES
+    return visits * (NEW_PAGE[2] if far else NEW_PAGE[1])
 
 
 def _moved(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses, capacity: int) -> list[float]:
@@ -127,8 +159,8 @@ def _bytes(array: int, at: int, tile: RegisterTile, facts: Accesses) -> float:
     return float(rows * line)
 
 
-def _aliased(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses) -> float:
-    """Bytes fetched again because the rows of an input lie a multiple of 4 KiB, or of half of it, apart."""
+def _aliased(tile: RegisterTile, facts: Accesses, machine: Machine) -> float:
+    """Bytes fetched again because the rows of an input lie so far apart that they share a few sets of the cache."""
     if tile.at is None:
         return 0.0
     total = 0.0
@@ -138,10 +170,9 @@ def _aliased(loops: tuple[Loop, ...], tile: RegisterTile, facts: Accesses) -> fl
         if array in tile.packed or strides[tile.vector] != 1:
             continue
         for axis, step in enumerate(strides):
-            if facts.is_output[axis] or not step or (step * facts.itemsize) % (ALIAS // 2):
+            if facts.is_output[axis] or not step or (step * facts.itemsize) % machine.alias_bytes:
                 continue
-            ways = WAYS if (step * facts.itemsize) % ALIAS == 0 else 2 * WAYS
-            if reach[axis] <= ways:
+            if reach[axis] <= WAYS:
                 continue
             loaded = float(facts.itemsize)
             for other, size in enumerate(facts.sizes):
