@@ -141,16 +141,19 @@ def test_show() -> None:
 def test_pages(tmp_path: Path) -> None:
     store_run(id="keen-adze")
     store_run(id="brisk-awl", us=154)
-    said = {("list",): "2 runs in ", ("show", "keen"): "77 µs, 96%", ("diff", "keen", "brisk"): "2.000× as fast"}
+    said = {
+        ("list",): "2 runs in ",
+        ("show", "keen"): "77 µs, 96%",
+        ("diff", "keen", "brisk"): "2.000× as fast",
+        ("dump", "keen"): "try, 0",
+        ("prune", "--older-than", "1h"): "Deleted 0 runs",
+        ("prune", "--keep", "1", "--dry-run"): "Would delete 1 run: keen-adze",
+    }
     for words, sentence in said.items():
         strop("runs", *words, "--html", str(tmp_path / "page.html"))
         page = (tmp_path / "page.html").read_text("utf-8")
         assert page.startswith("<!DOCTYPE html>")
         assert sentence in page
-        assert "keen-adze" in page
-    for words in (("dump", "keen"), ("prune", "--keep", "9")):
-        assert "--html" in strop("runs", *words, "--html", str(tmp_path / "no.html"), code=2).stderr
-    assert "no.html" not in [path.name for path in tmp_path.iterdir()]
 
 
 def test_show_the_machine_code() -> None:

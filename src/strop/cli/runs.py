@@ -53,7 +53,7 @@ def list_runs(limit: int, output: Output, seed: int) -> None:
     output.write({"runs.json": lambda: as_text(document)})
 
 
-@runs.command("show")
+@runs.command("show", short_help="Show a run: result, schedule, nest, how its trials ended.")
 @click.argument("run")
 @click.option("--asm", is_flag=True, help="Compile the stored schedule again and print its machine code.")
 @shared
@@ -79,7 +79,7 @@ def show(run: str, asm: bool, output: Output, seed: int) -> None:
     output.write({f"{name}.json": lambda: as_text(document), **({f"{name}.asm": lambda: code} if code else {})})
 
 
-@runs.command("diff")
+@runs.command("diff", short_help="Compare two runs: which is faster, and what differs.")
 @click.argument("a")
 @click.argument("b")
 @shared
@@ -104,13 +104,16 @@ def diff(a: str, b: str, output: Output, seed: int) -> None:
     output.write({name: lambda: as_text(document)})
 
 
-@runs.command("dump")
+@runs.command("dump", short_help="Print all trials of a run, as JSON or CSV.")
 @click.argument("run")
 @click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json", help="json (default) or csv.")
 @shared
 def dump(run: str, form: str, output: Output, seed: int) -> None:
-    """Print all trials of a run, as JSON or CSV; with -o DIR they go to a file there."""
-    no_page(output)
+    """Print all trials of a run, as JSON or CSV.
+
+    With -o DIR they go to a file there. The page of --html lists them, the fastest first.
+    """
+    from strop.cli import runs_view
     from strop.store import dump as forms
     from strop.store.account import Account
 
@@ -118,6 +121,7 @@ def dump(run: str, form: str, output: Output, seed: int) -> None:
         raise click.UsageError("--json and --format csv exclude each other")
     with stored() as store:
         account = Account.of(store, run)
+        output.page(lambda: runs_view.shown(account, best_trials(store, account, account.record.trials), None).page())
         pieces: Iterator[str] = forms.as_json(store, account) if form == "json" else forms.as_csv(store, account)
         if output.folder is not None:
             name = f"{account.record.id}.{form}"
@@ -158,7 +162,6 @@ def prune(
     from strop.store import open_store
     from strop.store.pruning import age_s, doomed
 
-    no_page(output)
     narrowed = older_than is not None or keep is not None or unfinished
     if narrowed + every + reset != 1:
         raise click.UsageError("say which runs: --older-than, --keep, --unfinished (these add up), --all, or --reset")
@@ -182,10 +185,12 @@ def prune(
         "running": running,
         "set_aside": None,
     }
+    view = runs_view.pruned(deleted, running, dry_run=dry_run)
     if output.as_json:
         output.document(document)
     else:
-        runs_view.pruned(deleted, running, dry_run=dry_run).show()
+        view.show()
+    output.page(view.page)
     output.write({"prune.json": lambda: as_text(document)})
 
 
@@ -199,15 +204,15 @@ def set_aside(output: Output, *, yes: bool, dry_run: bool) -> None:
     if path.exists() and not dry_run:
         confirm(f"Moving {path} away", yes=yes, output=output)
     aside = None if dry_run else Store.set_aside(settings().home)
-    if output.as_json:
-        document = {"schema": "strop.prune/1", "deleted": [], "dry_run": dry_run, "left": 0, "running": []}
-        output.document({**document, "set_aside": str(aside) if aside else None})
-    elif not path.exists() and aside is None:
-        click.echo(f"There is no store at {path}.")
+    document = {"schema": "strop.prune/1", "deleted": [], "dry_run": dry_run, "left": 0, "running": []}
+    document["set_aside"] = str(aside) if aside else None
+    if not path.exists() and aside is None:
+        sentence = f"There is no store at {path}."
     elif dry_run:
-        click.echo(f"Would move {path} away.")
+        sentence = f"Would move {path} away."
     else:
-        click.echo(f"The store is now {aside}; the next run begins a new one.")
+        sentence = f"The store is now {aside}; the next run begins a new one."
+    output.result(document, [sentence], title="runs prune", artefact="prune.json")
 
 
 def confirm(what: str, *, yes: bool, output: Output) -> None:
@@ -218,12 +223,6 @@ def confirm(what: str, *, yes: bool, output: Output) -> None:
         return
     if output.as_json or not sys.stdin.isatty() or not click.confirm(f"{what}. Go on?", err=True):
         raise NeedsYes(what=what)
-
-
-def no_page(output: Output) -> None:
-    """Refuse `--html` where there is nothing to look at."""
-    if output.html is not None:
-        raise click.UsageError("--html works with list, show and diff")
 
 
 def stored() -> Store:

@@ -100,7 +100,7 @@ def shown(account: Account, best: Sequence[StoredTrial], asm: str | None) -> Vie
     ]
     blocks: list[Block] = [Facts([(name, value) for name, value in facts if value])]
     blocks += [listing for listing in listings if listing.text]
-    blocks += [Grid(ranking(best))] if best else []
+    blocks += [Grid(ranking(best), ranking=True)] if best else []
     return View(subject=record.request.title, sentence=account.sentence or "No result yet.", blocks=tuple(blocks))
 
 

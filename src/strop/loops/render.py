@@ -112,7 +112,7 @@ def notebook(tuned: Tuned) -> str:
     blocks: list[Block] = []
     table = finalists(tuned)
     if table is not None:
-        blocks.append(Grid(table))
+        blocks.append(Grid(table, ranking=True))
     blocks += tried(tuned)
     if tuned.trace:
         blocks.append(progress(tuned))
@@ -179,7 +179,7 @@ def ranking(tuned: Tuned) -> list[Block]:
         chart.bar_chart(bars, title="Time of the finalists"),
         "Median time of a call with its 95% interval; shorter is faster.",
     )
-    return [Grid(table), drawing]
+    return [Grid(table, ranking=True), drawing]
 
 
 def peer(numpy: NumpyComparison | PeerFailed) -> list[Block]:

@@ -31,10 +31,11 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table."""
+    """A table; where it is a ranking, its first row stands out."""
 
     kind: ClassVar[str] = "grid"
     table: Table
+    ranking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
