@@ -173,9 +173,7 @@ def _symbols(sections: list[Section]) -> list[_Symbol]:
     return []
 
 
-def _descriptors(
-    sections: list[Section], symbols: list[_Symbol], architecture: Architecture
-) -> dict[str, Descriptor]:
+def _descriptors(sections: list[Section], symbols: list[_Symbol], architecture: Architecture) -> dict[str, Descriptor]:
     """Kernel descriptors by the kernel's name: 64 bytes at the symbol `NAME.kd`."""
     found = {}
     for symbol in symbols:
@@ -200,9 +198,7 @@ def _descriptors(
     return found
 
 
-def _functions(
-    sections: list[Section], symbols: list[_Symbol], descriptors: dict[str, Descriptor]
-) -> Iterator[Range]:
+def _functions(sections: list[Section], symbols: list[_Symbol], descriptors: dict[str, Descriptor]) -> Iterator[Range]:
     """Every byte of the executable sections belongs to one function; code without a symbol is `unnamed@ADDRESS`."""
     for index, section in enumerate(sections):
         if not section.flags & SHF_EXECINSTR or not section.data:

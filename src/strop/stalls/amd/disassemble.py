@@ -1,7 +1,7 @@
 """Disassembles AMD code: `llvm-objdump`, or LLVM's C interface in the wheel rocm-llvm-python (extra `[amd]`).
 
-Both run in the bench's sandbox with limits, on bytes that nobody vouches for. What they print is data: only lines of the
-expected form inside the asked ranges count, and words that neither decodes come back as `.long`.
+Both run in the bench's sandbox with limits, on bytes that nobody vouches for. What they print is data: only lines of
+the expected form inside the asked ranges count, and words that neither decodes come back as `.long`.
 """
 
 from __future__ import annotations
