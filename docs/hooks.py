@@ -41,8 +41,14 @@ def moves() -> str:
 def _move(kind: type) -> str:
     prose, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n>>> ")
     block = f"```pycon\n>>> {example}\n```\n" if example else ""
-    parameters = ", ".join(str(p) for p in inspect.signature(kind).parameters.values()).replace("'", "")
+    parameters = ", ".join(_parameter(p) for p in inspect.signature(kind).parameters.values())
     return f"## {kind.__name__}\n\n`{kind.__name__}({parameters})`\n\n{prose}\n\n{block}"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    """As it is written: an annotation's text has no quotes, a default that is a text has."""
+    default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+    return f"{parameter.name}: {parameter.annotation}{default}"
 
 
 def settings() -> str:

@@ -211,7 +211,7 @@ def test_a_difference_within_the_noise_is_a_tie() -> None:
     ("other", "why"),
     [
         ({"machine": "cpu-2"}, "different machines"),
-        ({"sizes": "m=1"}, "different problems"),
+        ({"sizes": "m=1"}, "different problems (contraction)"),
         ({"us": None}, "no measured result"),
     ],
 )

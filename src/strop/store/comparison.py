@@ -99,7 +99,9 @@ def _judge(a: Account, b: Account) -> tuple[Judgement, str | None, float | None,
     if left is None or right is None:
         reason = f"{(a if left is None else b).record.id} has no measured result"
     elif a.record.request.run.problem != b.record.request.run.problem:
-        reason = "they are results for different problems"
+        one, other = a.record.request.run.problem, b.record.request.run.problem
+        parts = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        reason = f"they are results for different problems ({', '.join(parts)})"
     elif left.machine != right.machine:
         reason = "they were measured on different machines"
     elif left.unit != right.unit:
