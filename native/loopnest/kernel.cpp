@@ -24,9 +24,11 @@ int64_t iterations_of(const Spec& spec) {
 // Code is made in ordinary memory, kept from kernel to kernel, and copied to the arena when it is whole.
 constexpr size_t kMostCode = 4u << 20;
 
+// Aligned as the arena is, so that what is aligned here is aligned there.
 uint8_t* workbench() {
-  thread_local std::unique_ptr<uint8_t[]> bytes(new uint8_t[kMostCode]);
-  return bytes.get();
+  constexpr size_t kAlignment = 64;
+  thread_local std::unique_ptr<uint8_t[]> bytes(new uint8_t[kMostCode + kAlignment]);
+  return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(bytes.get()) + kAlignment - 1) & ~(kAlignment - 1));
 }
 #endif
 

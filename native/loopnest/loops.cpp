@@ -12,6 +12,8 @@ using namespace Xbyak::util;
 
 namespace {
 
+constexpr int kLoopAlignment = 32;  // what the front end fetches at once
+
 Xbyak::Reg64 counter_register(int counter) { return Xbyak::Reg64(frame::kCounters[counter]); }
 bool in_register(int counter) { return counter < frame::kCounterRegisters; }
 Xbyak::Address counter_slot(int counter) {
@@ -166,12 +168,12 @@ void NestEmitter::counted(int64_t count, int unroll,
     const int counter = take_counter();
     counter_set(counter, rounds);
     Xbyak::Label top;
-    code_.align(16);
+    code_.align(kLoopAlignment);
     code_.L(top);
     if (tile_.partial_lanes < 0) mask_lanes_ = 0;  // set where it is used
     for (int copy = 0; copy < unroll; ++copy) body(copy, true, counter);
     counter_decrement(counter);
-    code_.jnz(top, Xbyak::CodeGenerator::T_NEAR);
+    code_.jnz(top);
     give_counter();
   }
   for (int64_t copy = 0; copy < rest; ++copy) body(static_cast<int>(copy), false, -1);
@@ -258,12 +260,12 @@ void NestEmitter::emit_parallel_loop(int position) {
     if (counter != 0) throw SpecError("a parallel loop must be outermost");
     code_.lea(rax, ptr[rax + rcx]);
     code_.mov(ptr[rsp + frame::kResumeSlot], rax);
-    code_.align(16);
+    code_.align(kLoopAlignment);
     code_.L(top);  // counter 0 is rcx
     with_segment(position, run, [&] { emit_body(position); });
     advance(loop.axis, run.extent);
     counter_decrement(counter);
-    code_.jnz(top, Xbyak::CodeGenerator::T_NEAR);
+    code_.jnz(top);
     give_counter();
     code_.mov(rax, ptr[rsp + frame::kResumeSlot]);
     move_all(false);

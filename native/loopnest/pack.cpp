@@ -114,7 +114,7 @@ void NestEmitter::repeated(int64_t count, const std::function<void()>& body) {
   code_.L(top);
   body();
   counter_decrement(counter);
-  code_.jnz(top, Xbyak::CodeGenerator::T_NEAR);
+  code_.jnz(top);
   give_counter();
 }
 
