@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from strop.stalls.amd import lines as line_table
 from strop.stalls.amd.bundle import code_objects
+from strop.stalls.amd.calls import with_calls, with_merges
 from strop.stalls.amd.code_object import CodeObject, Range, read
 from strop.stalls.amd.control import Constants, control, starts
 from strop.stalls.amd.disassemble import Line, disassemble
@@ -63,7 +64,9 @@ def decode_lines(made: CodeObject, said: dict[int, tuple[Line, ...]], found: lin
             address=each.address,
             size=len(each.data),
             is_kernel=each.descriptor is not None,
-            instructions=tuple(_instructions(made, each, said[each.address], found, wave, names, leaves)),
+            instructions=with_merges(
+                with_calls(tuple(_instructions(made, each, said[each.address], found, wave, names, leaves)), leaves)
+            ),
         )
 
 
@@ -108,7 +111,7 @@ def _instructions(
 
 
 def _leaves(made: CodeObject, said: dict[int, tuple[Line, ...]]) -> dict[str, frozenset[Register]]:
-    """Functions that call none, and the scalar registers that each writes: the compiler keeps values in the others."""
+    """Functions that call none, and the registers that each writes: the compiler keeps values in the others."""
     found = {}
     for function in made.functions:
         lines = said[function.address]
@@ -116,7 +119,7 @@ def _leaves(made: CodeObject, said: dict[int, tuple[Line, ...]]) -> dict[str, fr
             continue
         decoded = (decode_text(line.text, made.architecture.family, 64) for line in lines)
         found[function.name] = frozenset(
-            register for each in decoded for register in each.defs if register.space in ("s", "vcc")
+            register for each in decoded for register in each.defs if register.space != "exec"
         )
     return found
 
