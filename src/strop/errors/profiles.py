@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from strop.errors.base import StropError
 
 _KNOWN = (
@@ -10,7 +12,25 @@ _KNOWN = (
 )
 
 
-class MissingProfile(StropError):
+_LONGEST = 400  # characters of a field; the rest is cut
+
+
+class _Plain:
+    """Makes what comes from a stranger's file one printable line: no escape sequence reaches a terminal."""
+
+    def __init__(self, **fields: Any) -> None:
+        plain = {name: _plain(value) if isinstance(value, str) else value for name, value in fields.items()}
+        super().__init__(**plain)
+
+
+def _plain(text: str) -> str:
+    # Several blanks in a row are a tool's layout; what can't be printed is shown as Python writes it.
+    line = " ".join(text.split()) if any(one in text for one in "\n\r\t") else text
+    line = line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in line)
+
+
+class MissingProfile(_Plain, StropError):
     """The path of a profile can't be opened."""
 
     code = "missing-profile"
@@ -18,7 +38,7 @@ class MissingProfile(StropError):
     fix = "Give strop diagnose (strop.diagnose) the path of a profile that exists and may be read."
 
 
-class NotAProfile(StropError):
+class NotAProfile(_Plain, StropError):
     """What the path names is no profile at all."""
 
     code = "not-a-profile"
@@ -26,7 +46,7 @@ class NotAProfile(StropError):
     fix = f"Give strop diagnose (strop.diagnose) {_KNOWN}."
 
 
-class UnknownProfile(StropError):
+class UnknownProfile(_Plain, StropError):
     """A profile, or something like one, in a format without a reader."""
 
     code = "unknown-profile"
@@ -34,7 +54,7 @@ class UnknownProfile(StropError):
     fix = f"Export it as, or collect, one of these: {_KNOWN}."
 
 
-class TruncatedProfile(StropError):
+class TruncatedProfile(_Plain, StropError):
     """A profile ends before what it announces."""
 
     code = "truncated-profile"
@@ -42,7 +62,7 @@ class TruncatedProfile(StropError):
     fix = "Copy the file again from where it was collected, whole, or collect the profile anew."
 
 
-class CorruptProfile(StropError):
+class CorruptProfile(_Plain, StropError):
     """A field of a profile can't be what it says."""
 
     code = "corrupt-profile"
@@ -50,7 +70,7 @@ class CorruptProfile(StropError):
     fix = "Copy the file again from where it was collected, or collect the profile anew."
 
 
-class NewerProfile(StropError):
+class NewerProfile(_Plain, StropError):
     """The container has a version that no reader knows."""
 
     code = "newer-profile"
@@ -58,7 +78,7 @@ class NewerProfile(StropError):
     fix = "Upgrade strop (pip install -U strop), or export the profile with an older version of its tool."
 
 
-class NoSamples(StropError):
+class NoSamples(_Plain, StropError):
     """A profile is whole but holds no samples."""
 
     code = "no-samples"
