@@ -1,0 +1,104 @@
+"""A check of the decoders that needs no GPU: do the compiler's own waits cover the dependences that are found?
+
+Whoever decodes a wait mask, a count or a register wrongly breaks this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from strop.stalls.flow.cfg import Graph
+from strop.stalls.flow.definitions import Definitions
+from strop.stalls.flow.needs import Need, Needs, closes
+from strop.stalls.flow.pending import Pending
+from strop.stalls.instruction import Function, Register, Wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Dependences through producers of variable latency, and the waits.
+
+    `uncovered` has (producer, consumer, register) where the result may be pending when it is read. `ordered` of the
+    dependences need no wait: the unit itself forwards the result. `unexplained` has (instruction, wait) for which no
+    dependence is found; `idle` of these wait where nothing can be pending.
+    """
+
+    dependences: int
+    covered: int
+    ordered: int
+    uncovered: tuple[tuple[int, int, Register], ...]
+    waits: int
+    explained_waits: int
+    unexplained: tuple[tuple[int, Wait], ...]
+    idle: int
+
+    @property
+    def share(self) -> float:
+        """The share of the dependences that are covered."""
+        return self.covered / self.dependences if self.dependences else 1.0
+
+    @property
+    def explained_share(self) -> float:
+        """The share of the waits that a dependence explains."""
+        return self.explained_waits / self.waits if self.waits else 1.0
+
+
+def coverage(function: Function, *, callees: Mapping[str, frozenset[str] | None] | None = None) -> Coverage:
+    """Check one function."""
+    graph = Graph(function)
+    return covered_by(Pending(graph, callees=callees), Definitions(graph))
+
+
+def covered_by(pending: Pending, definitions: Definitions) -> Coverage:
+    """Check a function whose flow is known."""
+    code = pending.graph.function.instructions
+    needs = Needs(pending, definitions)
+    closers: dict[int, list[int]] = {}  # member of a group -> what closes it
+    for index, instruction in enumerate(code):
+        if closes(instruction):
+            for member, _ in needs.members(index):
+                if member != index:
+                    closers.setdefault(member, []).append(index)
+    triples = [
+        (producer, consumer, register)
+        for producer, consumer, register in definitions.dependences()
+        if code[producer].variable and register in code[producer].defs
+    ]
+    asked: dict[int, set[int]] = {}
+    for producer, consumer, _ in triples:
+        asked.setdefault(consumer, set()).update((producer, *closers.get(producer, ())))
+    open_pairs = pending.unfinished(asked)
+    ordered, uncovered = 0, []
+    for producer, consumer, register in triples:
+        if _forwards(code[producer].notes, code[consumer].notes):
+            ordered += 1
+        elif not code[producer].pends or any(
+            (consumer, one) in open_pairs for one in (producer, *closers.get(producer, ()))
+        ):
+            uncovered.append((producer, consumer, register))
+    waits = explained = idle = 0
+    unexplained = []
+    for index, edges in needs.edges(pending.waits).items():
+        for number, wait in enumerate(code[index].waits):
+            waits += 1
+            if any(edge.wait is wait and edge.need is not Need.SPURIOUS for edge in edges):
+                explained += 1
+            else:
+                unexplained.append((index, wait))
+                idle += not pending.waits[index][number].producers
+    return Coverage(
+        dependences=len(triples),
+        covered=len(triples) - len(uncovered),
+        ordered=ordered,
+        uncovered=tuple(uncovered),
+        waits=waits,
+        explained_waits=explained,
+        unexplained=tuple(unexplained),
+        idle=idle,
+    )
+
+
+def _forwards(producer: tuple[tuple[str, str], ...], consumer: tuple[tuple[str, str], ...]) -> bool:
+    """Tell whether the unit that ran the producer hands its result to the consumer without a wait."""
+    return any(note in consumer for note in producer if note[0] == "forwards")
