@@ -20,6 +20,7 @@ _UNITS: dict[str, tuple[str, Decimal]] = {
     "ktok": ("tokens", Decimal(1000)),
     "usd": ("usd", Decimal(1)),
 }
+LARGEST = Decimal(10) ** 300  # of any limit; a float holds it
 _WHOLE = {"evaluations", "tokens"}
 
 
@@ -56,6 +57,8 @@ class Budget:
             if limit in limits:
                 raise BadBudget(text=text, reason=f"it limits {limit} twice")
             amount = Decimal(match[1]) * factor
+            if amount > LARGEST:
+                raise BadBudget(text=text, reason=f"more than {LARGEST:e} {limit} is no limit")
             if limit in _WHOLE and amount != amount.to_integral_value():
                 raise BadBudget(text=text, reason=f"{part.strip()!r} is no whole number of {limit}")
             limits[limit] = int(amount) if limit in _WHOLE else float(amount)

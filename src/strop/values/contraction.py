@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from strop.errors import BadDtype, BadSemiring, TooLarge
+from strop.errors import BadDtype, BadOption, BadSemiring, TooLarge
 from strop.values import subscripts
 from strop.values.canonical import digest
 from strop.values.epilogue import Expression
-from strop.values.extents import resolve, window_extent
+from strop.values.extents import checked_size, resolve, window_extent
 from strop.values.subscripts import Index, Subscript, Subscripts, Term
 
 __all__ = ["DTYPES", "SEMIRINGS", "Contraction", "Index", "Subscript", "Term"]
@@ -66,15 +66,18 @@ class Contraction:
         derived and against which they are checked (``None`` for an operand without one).
 
         Raises BadContraction, OutputAxisNotInInputs, UnknownAxis, MissingSize, BadSize, ContradictedSize, TooLarge,
-        OperandCount, WrongRank, BadDtype, BadSemiring and BadEpilogue.
+        OperandCount, WrongRank, BadDtype, BadSemiring, BadOption and BadEpilogue.
         """
         read = subscripts.parse(text)
         name = dtype_name(dtype)
-        if semiring not in SEMIRINGS:
+        if not isinstance(semiring, str) or semiring not in SEMIRINGS:
             raise BadSemiring(semiring=semiring, known=", ".join(SEMIRINGS))
-        given = dict(sizes or {})
-        for axis, size in axis_sizes.items():
-            if given.setdefault(axis, size) != size:
+        if type(accumulate).__name__ not in ("bool", "bool_"):  # NumPy's is called either
+            raise BadOption(option="accumulate", value=accumulate, allowed="True or False")
+        given = _named_sizes(sizes)
+        for axis, value in axis_sizes.items():
+            size = checked_size(axis, value)
+            if checked_size(axis, given.setdefault(axis, size)) != size:
                 raise _twice(axis, text, size, given[axis])
         if isinstance(epilogue, Expression):
             epilogue = epilogue.text
@@ -217,9 +220,19 @@ def dtype_name(dtype: Any) -> str:
     """``"float32"`` or ``"float64"``, from a name or from NumPy's or torch's type. Raises BadDtype."""
     name = str(dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", dtype)))
     name = name.removeprefix("torch.")
+    if not getattr(dtype, "isnative", True):
+        raise BadDtype(dtype=dtype.str)
     if name not in DTYPES:
         raise BadDtype(dtype=name)
     return name
+
+
+def _named_sizes(sizes: Any) -> dict[str, Any]:
+    """``sizes`` as a new dictionary. Raises BadOption."""
+    try:
+        return dict(sizes if sizes is not None else {})
+    except (TypeError, ValueError):
+        raise BadOption(option="sizes", value=sizes, allowed="a mapping of axes to sizes, as in {'m': 192}") from None
 
 
 def _twice(axis: str, text: str, size: Any, other: Any) -> Exception:
@@ -237,3 +250,12 @@ def _check_addressable(contraction: Contraction) -> None:
         size = math.prod(shape) * contraction.itemsize
         if size >= 2**62:
             raise TooLarge(what=f"{contraction.text!r} with shape {shape}", bytes=size, limit="a 64-bit machine")
+    for subscript, shape in zip(contraction.operands, contraction.operand_shapes, strict=True):
+        item = contraction.itemsize
+        for index, extent in zip(reversed(subscript), reversed(shape), strict=True):
+            step = item * max(coefficient for coefficient, _ in index)
+            if step >= 2**62:  # even where the axis has size 1 and nothing steps along it, code holds the step
+                raise TooLarge(
+                    what=f"One step of {index[0][1]!r} in {contraction.text!r}", bytes=step, limit="a 64-bit machine"
+                )
+            item *= max(extent, 1)

@@ -26,7 +26,7 @@ class Effort:
         """The preset of that name. Raises BadEffort."""
         if isinstance(name, Effort):
             return name
-        if name not in EFFORTS:
+        if not isinstance(name, str) or name not in EFFORTS:
             raise BadEffort(effort=name)
         return EFFORTS[name]
 

@@ -6,8 +6,10 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from strop.errors import BadSize, ContradictedSize, MissingSize, OperandCount, UnknownAxis, WrongRank
+from strop.errors import BadSize, ContradictedSize, MissingSize, OperandCount, TooLarge, UnknownAxis, WrongRank
 from strop.values.subscripts import Index, Subscripts, written_index
+
+MOST_BITS = 1000  # of a size; what is less is told of with the shape that it makes
 
 
 def window_extent(index: Index, sizes: Mapping[str, int]) -> int:
@@ -79,7 +81,7 @@ def resolve(
 
 
 def checked_size(axis: str, size: Any) -> int:
-    """``size`` as an ``int`` of 0 or more. Raises BadSize."""
+    """``size`` as an ``int`` of 0 or more. Raises BadSize, TooLarge."""
     try:
         if isinstance(size, bool):
             raise TypeError
@@ -88,6 +90,8 @@ def checked_size(axis: str, size: Any) -> int:
         raise BadSize(axis=axis, size=size) from None
     if number < 0:
         raise BadSize(axis=axis, size=size)
+    if number.bit_length() > MOST_BITS:
+        raise TooLarge(what=f"Axis {axis!r}", bytes=f"2**{number.bit_length() - 1} or more", limit="a 64-bit machine")
     return number
 
 

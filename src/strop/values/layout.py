@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 from strop.values.contraction import Contraction
 from strop.values.subscripts import Subscript
 
+ALIGNMENTS = (64, 32, 16)
+"""The classes of an address, in bytes; what is in none of them has the item's size."""
+FARTHEST = 2**59  # elements; no 64-bit address reaches so far
+
 
 class AxisStrides(NamedTuple):
     """For each array, how many elements one step of an axis moves; an axis that isn't there doesn't index it."""
@@ -65,6 +69,25 @@ class Layout:
             ),
         )
 
+    def checked(self, contraction: Contraction) -> Layout:
+        """This layout, read from outside, if it fits the contraction. Raises ValueError."""
+        default = Layout.default(contraction)
+
+        def form(layout: Layout) -> list[int]:
+            return [len(strides) for strides in (*layout.operands, layout.output, *layout.epilogue, layout.alignment)]
+
+        if len(self.operands) != len(default.operands) or form(self) != form(default):
+            raise ValueError("the layout has other dimensions than the contraction")
+        strides = [stride for array in (*self.operands, self.output, *self.epilogue) for stride in array]
+        if not all(_whole(stride) and abs(stride) < FARTHEST for stride in strides):
+            raise ValueError("the layout's strides are no numbers of elements")
+        if any(item not in ALIGNMENTS and item != contraction.itemsize for item in self.alignment):
+            raise ValueError("the layout's alignment is no class of it")
+        shape = contraction.output_shape
+        if any(stride == 0 for stride, extent in zip(self.output, shape, strict=True) if extent > 1):
+            raise ValueError("the layout's result lies on itself")
+        return self
+
     def to_json(self) -> dict[str, Any]:
         """The layout as JSON."""
         return {
@@ -83,6 +106,10 @@ class Layout:
             epilogue=tuple(tuple(strides) for strides in value["epilogue"]),
             alignment=tuple(value["alignment_bytes"]),
         )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def c_order(shape: Sequence[int]) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ Subscript: TypeAlias = tuple[Index, ...]
 """The dimensions of one operand; empty for a scalar."""
 
 MOST_OPERANDS = 2
+LARGEST = 2**62  # no 64-bit address reaches so far
 _TERM = re.compile(r"([0-9]*)([A-Za-z_][A-Za-z_0-9]*)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 _NAMED_FORM = re.compile(r"[\s+0-9]")
@@ -125,9 +126,10 @@ def _read_named(text: str, piece: str, start: int) -> list[tuple[Index, int]]:
             match = _TERM.match(text, position, end)
             if not match:
                 _fail(text, position, "an axis name is expected here")
-            coefficient = int(match[1] or 1)
-            if coefficient < 1:
-                _fail(text, position, "a coefficient must be 1 or more")
+            digits = match[1].lstrip("0") if match[1] else "1"
+            coefficient = int(digits[:20] or 0)  # 20 digits pass the largest, and int() takes no more than thousands
+            if not 1 <= coefficient < LARGEST:
+                _fail(text, position, "a coefficient must be 1 or more, and below 2**62")
             terms.append((coefficient, match[2]))
             position = match.end()
             plus = _past_blanks(text, position, end)
