@@ -41,6 +41,7 @@ class Setting:
     default: Callable[[], Any]
     shown_default: str
     does: str
+    has_flag: bool = True
 
     @property
     def variable(self) -> str:
@@ -57,24 +58,34 @@ def settings() -> Settings:
     """The settings in force now. Raises BadSetting and BadSettingsFile."""
     path = _file()
     stated = _stated(path) if path else {}
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    for setting in TABLE:
-        name = setting.name
-        if name in _flags:
-            source, value = setting.flag, _flags[name]
-        elif os.environ.get(setting.variable):
-            source, value = setting.variable, os.environ[setting.variable]
-        elif name in stated:
-            source, value = str(path), stated[name]
-        else:
-            sources[name], values[name] = "default", setting.default()
-            continue
-        try:
-            sources[name], values[name] = source, setting.read(value)
-        except (ValueError, TypeError) as error:
-            raise BadSetting(name=name, source=source, value=value, reason=error, flag=setting.flag) from None
-    return Settings(**values, sources=sources)
+    read = {row.name: _read(row, path, stated) for row in TABLE}
+    values: dict[str, Any] = {name: value for name, (value, _) in read.items()}
+    return Settings(**values, sources={name: source for name, (_, source) in read.items()})
+
+
+def setting(name: str) -> Any:
+    """One setting. What is wrong with another doesn't matter to it. Raises BadSetting and BadSettingsFile."""
+    path = _file()
+    row = next(row for row in TABLE if row.name == name)
+    return _read(row, path, _stated(path) if path else {})[0]
+
+
+def _read(row: Setting, path: Path | None, stated: Mapping[str, Any]) -> tuple[Any, str]:
+    """The value in force, and its source."""
+    if row.name in _flags:
+        source, value = row.flag, _flags[row.name]
+    elif os.environ.get(row.variable):
+        source, value = row.variable, os.environ[row.variable]
+    elif row.name in stated:
+        source, value = str(path), stated[row.name]
+    else:
+        return row.default(), "default"
+    try:
+        return row.read(value), source
+    except (ValueError, TypeError) as error:
+        other = row.flag if row.has_flag else row.variable
+        otherwise = "" if source == other else f", or override it with {other}"
+        raise BadSetting(name=row.name, source=source, value=value, reason=error, otherwise=otherwise) from None
 
 
 @contextmanager
@@ -189,6 +200,7 @@ TABLE = (
         default=lambda: False,
         shown_default="0",
         does="1 writes a map of the kernels' names for perf, in /tmp/perf-PID.map",
+        has_flag=False,
     ),
 )
 """All settings, in the order the documentation lists them."""

@@ -46,9 +46,9 @@ def _saved(text: str) -> Path | str:
 def _folders() -> list[Path]:
     folders = [Path(tempfile.gettempdir())]
     try:
-        from strop.settings import settings
+        from strop.settings import setting
 
-        folders.insert(0, settings().home / "bugs")
+        folders.insert(0, setting("home") / "bugs")
     except StropError:
         pass
     return folders

@@ -5,16 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib import import_module
-from typing import Any, NoReturn
 
-import click
+try:
+    from collections.abc import Iterator, Sequence
+    from contextlib import contextmanager, suppress
+    from importlib import import_module
+    from typing import Any, NoReturn
 
-from strop import __version__
-from strop.errors import BadFile, BadUsage, StropError
-from strop.errors.base import INTERRUPTED
+    import click
+
+    from strop import __version__
+    from strop.errors import BadFile, BadUsage, Interrupted, StropError
+    from strop.errors.base import INTERRUPTED
+except KeyboardInterrupt:  # Ctrl-C this early: no traceback of imports
+    sys.exit(130)
 
 VERBS = {
     "tune": "Find a fast schedule for a tensor contraction on this CPU.",
@@ -48,16 +52,20 @@ class Strop(click.Group):
     ) -> NoReturn:
         """Run the command line and exit."""
         words = list(sys.argv[1:] if args is None else args)
+        prepare_streams()
         if os.environ.get("NO_COLOR"):
             extra["color"] = False
         try:
             code = super().main(words, prog_name or "strop", **{**extra, "standalone_mode": False})
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            code = error.exit_code
         except click.UsageError as error:
             code = said(misused(error), words)
         except StropError as error:
             code = said(error, words)
         except click.Abort:  # Ctrl-C where nothing was found yet
-            code = INTERRUPTED
+            code = said(Interrupted(trials="0 candidates"), words) if "--json" in words else INTERRUPTED
         except Exception as error:
             code = said(unforeseen(error, words), words)
         sys.exit(code if isinstance(code, int) else 0)
@@ -71,6 +79,16 @@ class Strop(click.Group):
         """Run the verb."""
         with written_out():
             return super().invoke(ctx)
+
+
+def prepare_streams() -> None:
+    """Let nothing that is printed fail for its letters, nor for a stream that was closed (`strop >&-`)."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lasts as long as we do)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 @contextmanager
@@ -102,7 +120,8 @@ def drop_output() -> None:
 def misused(error: click.UsageError) -> BadUsage:
     """A mistake that click found, as an error of the catalogue."""
     command = error.ctx.command_path if error.ctx else "strop"
-    return BadUsage(what=error.format_message().rstrip("."), command=command)
+    said = error.format_message().strip()
+    return BadUsage(what=said if said.endswith(("?", ".")) else f"{said}.", command=command)
 
 
 def unforeseen(error: Exception, words: Sequence[str]) -> StropError:
@@ -113,17 +132,26 @@ def unforeseen(error: Exception, words: Sequence[str]) -> StropError:
 
 
 def said(error: StropError, words: Sequence[str]) -> int:
-    """Print an error: one line on standard error, or with `--json` its JSON form on standard output; its exit code."""
+    """Print an error: one line on standard error, or with `--json` its JSON form on standard output; its exit code.
+
+    The exit code stands where neither can be written.
+    """
+    with suppress(OSError):
+        print_error(error, words)
+    return error.exit_code
+
+
+def print_error(error: StropError, words: Sequence[str]) -> None:
+    """The error where its reader looks for it."""
     if "--json" in words:
         import json
 
         click.echo(json.dumps(error.to_json()))
-        return error.exit_code
+        return
     colour = False if os.environ.get("NO_COLOR") else None
     if {"-v", "--verbose"} & set(words) and "words" in error.fields:  # what a process that failed had written
         click.echo(error.fields["words"], err=True)
     click.echo(f"{click.style('strop:', fg='red', bold=True)} {error}", err=True, color=colour)
-    return error.exit_code
 
 
 @click.group("strop", cls=Strop, context_settings={"help_option_names": ["-h", "--help"]})

@@ -196,14 +196,14 @@ def prune(
 
 def set_aside(output: Output, *, yes: bool, dry_run: bool) -> None:
     """`strop runs prune --reset`."""
-    from strop.settings import settings
+    from strop.settings import setting
     from strop.store import Store
     from strop.store.store import FILE
 
-    path = settings().home / FILE
+    path = setting("home") / FILE
     if path.exists() and not dry_run:
         confirm(f"Moving {path} away", yes=yes, output=output)
-    aside = None if dry_run else Store.set_aside(settings().home)
+    aside = None if dry_run else Store.set_aside(setting("home"))
     document = {"schema": "strop.prune/1", "deleted": [], "dry_run": dry_run, "left": 0, "running": []}
     document["set_aside"] = str(aside) if aside else None
     if not path.exists() and aside is None:

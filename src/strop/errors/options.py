@@ -9,7 +9,7 @@ class BadUsage(StropError):
     """The command line isn't one of strop's."""
 
     code = "bad-usage"
-    template = "{what}."
+    template = "{what}"
     fix = "See {command} --help."
 
 
@@ -74,7 +74,7 @@ class BadSetting(StropError):
 
     code = "bad-setting"
     template = "The setting {name} from {source} can't be {value!r}: {reason}."
-    fix = "Correct it in {source}, or override it with {flag}."
+    fix = "Correct it in {source}{otherwise}."
 
 
 class BadSettingsFile(StropError):
@@ -90,4 +90,4 @@ class BadFile(StropError):
 
     code = "bad-file"
     template = "{path} can't be {done}: {reason}."
-    fix = "Check the path and its permissions (-o, --html, path=)."
+    fix = "Check the path and its permissions (-o, --html, --schedule, path=)."

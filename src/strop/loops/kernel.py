@@ -8,7 +8,7 @@ from strop.errors import BadOption, IllegalMove, IsaMissing, NativeMissing, NoEx
 from strop.loops.lower import lower
 from strop.loops.moves import Schedule, apply
 from strop.loops.nest import Nest
-from strop.settings import settings
+from strop.settings import setting
 from strop.values.layout import Layout
 
 SPACES = ("full", "literal")
@@ -28,7 +28,7 @@ def chosen_isa() -> str:
 
     Raises IsaMissing where this CPU hasn't the forced one, NativeMissing.
     """
-    forced = settings().isa
+    forced: str = setting("isa")
     have = native().supported_isas()
     if forced == "auto":
         return str(have[0])
@@ -64,6 +64,6 @@ def native_kernel(nest: Nest, layout: Layout, isa: str) -> Any:
         raise IllegalMove(move=nest.summary, reason=str(problem)) from None
     except RuntimeError as problem:
         raise NoExecutableMemory(reason=str(problem)) from None
-    if settings().perf_map:
+    if setting("perf_map"):
         kernel.note_for_perf(f"strop {nest.contraction.text} {nest.summary}")
     return kernel

@@ -24,16 +24,15 @@ from strop.errors import (
     UnknownOperand,
     WrongRank,
 )
-from strop.values.contraction import DTYPES, Contraction
+from strop.values.contraction import DTYPES, Contraction, dtype_name
 from strop.values.extents import resolve
-from strop.values.layout import Layout
+from strop.values.layout import ALIGNMENTS, Layout
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array: TypeAlias = np.ndarray[Any, Any]
 
-ALIGNMENTS = (64, 32, 16)
 OVERLAP_WORK = 10_000  # steps of NumPy's exact overlap solver, about 1 ms; what it can't decide counts as overlapping
 
 
@@ -50,15 +49,16 @@ def adopt(value: Any, *, name: str) -> Array:
     return array
 
 
-def adopt_operands(operands: Sequence[Any], *, dtype: str | None = None) -> list[Array]:
+def adopt_operands(operands: Sequence[Any], *, dtype: Any = None) -> list[Array]:
     """All operands of a contraction, of one type: ``dtype`` where it is given, otherwise the first one's.
 
-    Raises MixedTypes, and what :func:`adopt` raises.
+    Raises BadDtype, MixedTypes, and what :func:`adopt` raises.
     """
+    wanted = None if dtype is None else dtype_name(dtype)
     arrays = [adopt(value, name=operand_name(number)) for number, value in enumerate(operands)]
     for number, array in enumerate(arrays):
-        expected = dtype or arrays[0].dtype.name
-        _check_type(array, expected, operand_name(number), "dtype" if dtype else operand_name(0).lower())
+        expected = wanted or arrays[0].dtype.name
+        _check_type(array, expected, operand_name(number), "dtype" if wanted else operand_name(0).lower())
     return arrays
 
 
@@ -67,8 +67,6 @@ def adopt_epilogue(contraction: Contraction, named: Mapping[str, Any]) -> list[A
 
     Raises UnknownOperand, MissingOperand, WrongRank, ContradictedSize, MixedTypes, and what :func:`adopt` raises.
     """
-    import numpy as np
-
     wanted = contraction.epilogue_operands
     for name in named:
         if name not in dict(wanted):
@@ -80,7 +78,7 @@ def adopt_epilogue(contraction: Contraction, named: Mapping[str, Any]) -> list[A
             raise MissingOperand(epilogue=contraction.epilogue.text, name=name, axes=", ".join(axes) or "none")
         value = named[name]
         if not axes and type(value) in (int, float):
-            value = np.array(value, contraction.dtype)
+            value = _number(value, contraction.dtype, name)
         array = adopt(value, name=name)
         _check_type(array, contraction.dtype, name, "the contraction")
         if array.ndim != len(shape):
@@ -214,6 +212,17 @@ def _shared(value: Any, name: str) -> Array:
         return np.asarray(value)
     except Exception as error:
         raise NotAnArray(name=name, reason=error) from None
+
+
+def _number(value: float, dtype: str, name: str) -> Array:
+    """A plain number as an array without dimensions. Raises NotAnArray for an integer that no float holds."""
+    import numpy as np
+
+    try:
+        with np.errstate(over="ignore"):  # what float32 can't hold is infinite, as in NumPy
+            return np.array(float(value)).astype(dtype)
+    except OverflowError:
+        raise NotAnArray(name=name, reason="the number is larger than any float") from None
 
 
 def _writable(out: Any) -> Array:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from strop.bench.machine import usable_cpus
-from strop.errors import BadOption, BadThreads, OperandCount
+from strop.errors import BadBudget, BadOption, BadThreads, OperandCount
 from strop.loops.kernel import check_space, chosen_isa
 from strop.loops.problem import LoopProblem
-from strop.settings import settings
+from strop.settings import setting
 from strop.values.budget import Budget
 from strop.values.contraction import Contraction
 from strop.values.effort import Effort
@@ -85,18 +86,19 @@ def read_question(
         accumulate=accumulate,
         axis_sizes=axis_sizes,
     )
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+    number = whole(seed)
+    if number is None or number < 0:
         raise BadOption(option="seed", value=seed, allowed="a whole number from 0 on")
-    preset = Effort.of(effort or settings().effort)
-    limits = Budget.parse(budget) if budget is not None else None
-    named = {"search": search is not None, "budget": limits is not None, "seed": seed != 0}
+    preset = Effort.of(effort or setting("effort"))
+    limits = read_budget(budget) if budget is not None else None
+    named = {"search": search is not None, "budget": limits is not None, "seed": number != 0}
     return Question(
         problem=LoopProblem(contraction, layout, chosen_isa(), thread_count(threads)),
         effort=preset,
         search=search or SEARCHES[preset.name],
         budget=preset.limits(limits),
         space=check_space(space),
-        seed=seed,
+        seed=number,
         explicit=frozenset(name for name, said in named.items() if said),
         given=schedule,
     )
@@ -119,7 +121,7 @@ def read_problem(
     options: dict[str, Any] = {"epilogue": epilogue, "semiring": semiring, "accumulate": accumulate, "sizes": sizes}
     options |= axis_sizes
     if not operands:
-        contraction = Contraction.parse(text, dtype=dtype or "float32", **options)
+        contraction = Contraction.parse(text, dtype="float32" if dtype is None else dtype, **options)
         return contraction, Layout.default(contraction)
     arrays = adopt_operands(operands, dtype=dtype)
     shapes = [array.shape for array in arrays]
@@ -131,10 +133,27 @@ def read_problem(
 
 def thread_count(threads: int | None) -> int:
     """Threads to use: those asked for, else the settings', else the CPUs this process may use. Raises BadThreads."""
-    wanted = settings().threads if threads is None else threads
+    wanted = setting("threads") if threads is None else threads
     most = usable_cpus()
     if wanted is None:
         return most
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= most:
+    number = whole(wanted)
+    if number is None or not 1 <= number <= most:
         raise BadThreads(threads=wanted, most=most)
-    return wanted
+    return number
+
+
+def whole(value: SupportsIndex) -> int | None:
+    """A whole number, NumPy's too, as an ``int``; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def read_budget(budget: str | Budget) -> Budget:
+    """A budget that bounds a search for schedules. Raises BadBudget."""
+    limits = Budget.parse(budget)
+    if limits.seconds is None and limits.evaluations is None:
+        raise BadBudget(text=limits.text, reason="a search for schedules uses time and candidates, no tokens or money")
+    return limits

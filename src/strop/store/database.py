@@ -66,7 +66,8 @@ class Database:
         # memory file, which it could not make in a read-only directory.
         log = path.with_name(path.name + "-wal")
         quiet = not log.exists() or log.stat().st_size == 0
-        mode = "mode=ro&immutable=1" if quiet and not os.access(path.parent, os.W_OK, effective_ids=True) else "mode=ro"
+        writable = os.access(path.parent, os.W_OK, effective_ids=True) and not faults.is_full(path.parent)
+        mode = "mode=ro&immutable=1" if quiet and not writable else "mode=ro"
         with translated(path):
             uri = f"{path.absolute().as_uri()}?{mode}"
             connection = sqlite3.connect(uri, uri=True, timeout=faults.BUSY_S, isolation_level=None)

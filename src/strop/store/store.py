@@ -14,7 +14,7 @@ from strop import __version__
 from strop.errors import AmbiguousRun, ReadOnlyStore, StropError, UnknownRun
 from strop.store import owner
 from strop.store.database import WORTH_COPYING_BYTES, Database
-from strop.store.faults import UNSAVED
+from strop.store.faults import UNSAVED, why_not_readable
 from strop.store.handle import RunHandle
 from strop.store.names import new_id
 from strop.store.record import COLUMNS, RunRecord, StoredTrial, compact
@@ -40,10 +40,12 @@ def open_store(home: Path | None = None, *, read_only: bool = False) -> Store:
     and a missing store is an empty one.
     """
     if home is None:
-        from strop.settings import settings
+        from strop.settings import setting
 
-        home = settings().home
+        home = setting("home")
     path = home / FILE
+    if (why := why_not_readable(path)) is not None:
+        raise ReadOnlyStore(path=path, reason=why)
     if not read_only:
         return Store(Database.open(path))
     return Store(Database.open_for_reading(path) if path.exists() else Database.in_memory(path))
