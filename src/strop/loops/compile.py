@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from strop.errors import BadContraction
 from strop.loops.kernel import check_space, chosen_isa, completed
 from strop.loops.moves import replay
+from strop.loops.question import thread_count
 from strop.loops.schedule import as_schedule
 from strop.values.contraction import Contraction
 from strop.values.layout import Layout
@@ -21,7 +23,8 @@ def compile(
     """The contraction compiled by a schedule, unmeasured, for arrays in C order (others are compiled for when called).
 
     `schedule` is a tuple of moves, their JSON, or a document written by `Tuned.save`. With `space="literal"` nothing is
-    added to it. Raises BadSchedule, WrongSchedule, NewerSchedule, IllegalMove, IsaMissing, NativeMissing.
+    added to it. Raises BadContraction, BadThreads, BadSchedule, WrongSchedule, NewerSchedule, IllegalMove, IsaMissing,
+    NativeMissing.
 
     >>> import numpy as np
     >>> from strop.loops.moves import Tile, Reorder
@@ -33,6 +36,11 @@ def compile(
     24000.0
     """
     check_space(space)
+    if not isinstance(contraction, Contraction):
+        raise BadContraction(
+            where=contraction, reason="strop.compile takes what strop.Contraction.parse makes of a text"
+        )
+    threads = thread_count(threads)
     isa, layout = chosen_isa(), Layout.default(contraction)
     moves = as_schedule(schedule, contraction)
     nest = replay(contraction, moves)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from strop.loops.tune import tune
@@ -18,9 +19,10 @@ MOST = 256
 """Contractions kept; the one not used for longest goes."""
 
 _recent: OrderedDict[Any, Tuned] = OrderedDict()
+_lock = Lock()
 
 
-def einsum(text: str, *operands: Any, out: Any = None, effort: str = "quick", **options: Any) -> Any:
+def einsum(text: str, /, *operands: Any, out: Any = None, effort: str = "quick", **options: Any) -> Any:
     """Tune (or recall) a contraction for these operands and run it: `np.einsum` for one or two of them.
 
     Options are those of `tune`; keywords that the epilogue names are its operands. The result is of the first
@@ -44,14 +46,17 @@ def operand_names(text: str, epilogue: Any) -> frozenset[str]:
 def tuned_for(text: str, operands: tuple[Any, ...], effort: str, options: Mapping[str, Any]) -> Tuned:
     """The contraction tuned for operands of these forms, from this process's memory where it has been before."""
     said = digest(sorted((name, repr(value)) for name, value in options.items()))
-    key = (text, effort, said, *map(_form, operands))
-    found = _recent.get(key)
-    if found is None:
-        found = _recent[key] = tune(text, *operands, effort=effort, **options)
+    key = (str(text), str(effort), said, *map(_form, operands))
+    with _lock:
+        found = None if options.get("fresh") else _recent.get(key)
+        if found is not None:
+            _recent.move_to_end(key)
+            return found
+    found = tune(text, *operands, effort=effort, **options)
+    with _lock:
+        _recent[key] = found
         if len(_recent) > MOST:
             _recent.popitem(last=False)
-    else:
-        _recent.move_to_end(key)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,34 @@ from strop.errors import BadFile, BadSchedule
 
 def write_text(path: Path, text: str) -> None:
     """Write a file by replacing it at once, so that a full disk leaves the old one. Raises BadFile."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
-    except OSError as problem:
-        beside.unlink(missing_ok=True) if beside.parent.is_dir() else None
-        raise BadFile(path=path, done="written", reason=problem.strerror or str(problem)) from None
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            os.replace(beside, path)
+        finally:
+            with suppress(OSError):  # gone where all went well
+                beside.unlink()
+    except (OSError, ValueError) as problem:  # a name that is empty or holds a NUL is a ValueError
+        raise BadFile(path=path, done="written", reason=_said(problem)) from None
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
     """A JSON object from a file. Raises BadFile, BadSchedule."""
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is no text"
-        raise BadFile(path=path, done="read", reason=reason) from None
+    except UnicodeDecodeError:
+        raise BadFile(path=path, done="read", reason="it is no text") from None
+    except (OSError, ValueError, TypeError) as problem:
+        raise BadFile(path=path, done="read", reason=_said(problem)) from None
     try:
         document = json.loads(text)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise BadSchedule(reason=f"{path} is no JSON: {problem}") from None
     if not isinstance(document, dict):
         raise BadSchedule(reason=f"{path} holds no JSON object")
     return document
+
+
+def _said(problem: Exception) -> str:
+    return getattr(problem, "strerror", None) or str(problem)

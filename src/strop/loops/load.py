@@ -16,8 +16,10 @@ def load(path: str | Path) -> Tuned:
     """The tuned contraction that `Tuned.save` wrote, compiled for this machine. Nothing is measured.
 
     A schedule saved on a machine with another instruction set runs, but its measurement doesn't hold here and is
-    dropped. Raises BadFile, BadSchedule, NewerSchedule, IllegalMove, IsaMissing, NativeMissing.
+    dropped; one for more threads than this process has CPUs gets as many. Raises BadFile, BadSchedule,
+    NewerSchedule, IllegalMove, IsaMissing, NativeMissing.
     """
+    from strop.bench.machine import usable_cpus
     from strop.loops.kernel import chosen_isa
     from strop.loops.moves import replay
     from strop.loops.schedule import from_json
@@ -29,11 +31,13 @@ def load(path: str | Path) -> Tuned:
     contraction, schedule = from_json(document)
     isa = chosen_isa()
     try:
-        layout = Layout.from_json(document["layout"]) if "layout" in document else Layout.default(contraction)
+        layout = Layout.default(contraction)
+        if "layout" in document:
+            layout = Layout.from_json(document["layout"]).checked(contraction)
         threads = int(document.get("threads", 1))
         stored = document.get("measurement") if document.get("isa") == isa else None
         measurement = Measurement.from_json(stored) if stored else None
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         raise BadSchedule(reason=f"{path}: {problem!r}") from None
     return Tuned(
         contraction=contraction,
@@ -41,6 +45,6 @@ def load(path: str | Path) -> Tuned:
         schedule=schedule,
         nest=replay(contraction, schedule),
         isa=isa,
-        threads=max(1, threads),
+        threads=max(1, min(threads, usable_cpus())),
         findings=Findings(measurement=measurement),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Any
 
 from strop.errors import BadSchedule, NewerSchedule, WrongSchedule
@@ -25,15 +25,18 @@ def to_json(contraction: Contraction, schedule: Schedule) -> dict[str, Any]:
 def from_json(data: dict[str, Any], contraction: Contraction | None = None) -> tuple[Contraction, Schedule]:
     """What `to_json` wrote. Raises BadSchedule, NewerSchedule, or WrongSchedule when it is for another contraction."""
     kind, _, version = str(data.get("schema", "") if isinstance(data, dict) else "").partition("/")
-    if kind != "strop.schedule" or not version.isdigit():
+    if kind != "strop.schedule" or not (version.isascii() and version.isdigit()):
         raise BadSchedule(reason='it has no "schema": "strop.schedule/1"')
-    if int(version) > FORMAT:
+    if version.lstrip("0") != str(FORMAT):
         from strop import __version__
 
         raise NewerSchedule(found=version, version=__version__, known=FORMAT)
     if not isinstance(data.get("moves"), list) or "contraction" not in data:
         raise BadSchedule(reason='it lacks "moves" or "contraction"')
-    stored = Contraction.from_json(data["contraction"])
+    try:
+        stored = Contraction.from_json(data["contraction"])
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise BadSchedule(reason=f"its contraction is damaged: {problem!r}") from None
     if contraction is not None and contraction != stored:
         raise WrongSchedule(theirs=str(stored), ours=str(contraction))
     return stored, tuple(Move.from_json(move) for move in data["moves"])
@@ -44,10 +47,11 @@ def as_schedule(given: Iterable[Any] | str | dict[str, Any], contraction: Contra
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise BadSchedule(reason=f"it is no JSON: {problem}") from None
     if isinstance(given, dict):
         return from_json(given, contraction)[1]
-    if not isinstance(given, list | tuple):
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Set):  # a set has no order
         raise BadSchedule(reason=f"a schedule is a list of moves, not {type(given).__name__}")
-    return tuple(move if isinstance(move, Move) else Move.from_json(move) for move in given)
+    moves: Iterable[Any] = given
+    return tuple(move if isinstance(move, Move) else Move.from_json(move) for move in moves)

@@ -173,6 +173,10 @@ class Tuned(_native.Call):
 
         write_text(Path(path), json.dumps(self.to_json(), indent=2) + "\n")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, and what is unpickled in another process, is compiled anew: machine code doesn't travel."""
+        return _rebuilt, tuple(getattr(self, name) for name in _PARTS)
+
     def __repr__(self) -> str:
         speed = f", {self.gflops:.1f} GFLOP/s" if self.gflops else ""
         return f"<Tuned {self.contraction.text}: {self.nest.summary}{speed}, {self.isa}>"
@@ -243,6 +247,11 @@ class Tuned(_native.Call):
 
 
 _native.enable_vectorcall(Tuned)
+_PARTS = ("contraction", "layout", "schedule", "nest", "isa", "threads", "findings")
+
+
+def _rebuilt(*parts: Any) -> Tuned:
+    return Tuned(**dict(zip(_PARTS, parts, strict=True)))
 
 
 def _strides(operands: tuple[Any, ...], out: Any, epilogue: Mapping[str, Any]) -> Any:
