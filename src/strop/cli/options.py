@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,8 @@ class Output:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one object of `--json`."""
-        click.echo(json.dumps(value, allow_nan=False, ensure_ascii=False))
+        escaped = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()  # a stream that lacks letters
+        click.echo(json.dumps(value, allow_nan=False, ensure_ascii=escaped))
 
     def result(self, document: Mapping[str, Any], lines: Iterable[str], *, title: str, artefact: str) -> None:
         """Print a result, as JSON or as lines for people; the first line is a sentence that says what came out.

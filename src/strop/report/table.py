@@ -62,6 +62,8 @@ def show(table: Table, *, file: TextIO | None = None) -> None:
         for line in lines(table):
             print(line, file=file)
         return
+    from shutil import get_terminal_size
+
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -71,4 +73,7 @@ def show(table: Table, *, file: TextIO | None = None) -> None:
         shown.add_column(column.title, justify="right" if column.right else "left", overflow="fold")
     for number, row in enumerate(table.rows):
         shown.add_row(*map(Text, row), style="bold" if number == 0 else None)
-    Console(file=file, highlight=False).print(shown)
+    # Narrower than this, folded cells would be a letter wide: the terminal wraps the lines instead.
+    least = sum(max(map(len, column.title.split() or [""])) + len(GAP) for column in table.columns)
+    width = max(get_terminal_size().columns, least)
+    Console(file=file, highlight=False, width=width).print(shown)
