@@ -25,13 +25,17 @@ def control_of(form: Form, text: str, comment: str, guarded: bool, resolve: Reso
     base = form.base
     if base in ("BRA", "JMP"):
         # a predicate or uniform predicate among the operands also decides
-        return Control(Flow.BRANCH, _targets(text, resolve), guarded or "," in text or bool({"DIV", "CONV"} & {*form.modifiers}))
+        return Control(
+            Flow.BRANCH, _targets(text, resolve), guarded or "," in text or bool({"DIV", "CONV"} & {*form.modifiers})
+        )
     if base in ("BRX", "BRXU", "JMX", "JMXU"):
         table = _TABLE.search(comment)
         targets = None
         if table is not None:
             found = [resolve(label.strip()) for label in table[1].split(",")]
-            targets = tuple(dict.fromkeys(target for target in found if target is not None)) if None not in found else None
+            targets = (
+                tuple(dict.fromkeys(target for target in found if target is not None)) if None not in found else None
+            )
         return Control(Flow.BRANCH, targets, guarded)
     if base == "WARPSYNC" and "COLLECTIVE" in form.modifiers:
         return Control(Flow.BRANCH, _targets(text, resolve), True)

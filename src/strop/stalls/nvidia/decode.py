@@ -14,7 +14,7 @@ from strop.stalls.nvidia.control import Control, control_of
 from strop.stalls.nvidia.disassemble import Listing, Row, disassemble, parse
 from strop.stalls.nvidia.elf import TEXT, Cubin, Section, Symbol, read_cubin
 from strop.stalls.nvidia.opcodes import FIRST, LAST, Form, form_of
-from strop.stalls.nvidia.operands import Effects, effects_of, split_guard
+from strop.stalls.nvidia.operands import Effects, effects_of, hidden_descriptor, split_guard
 from strop.stalls.nvidia.sync import sync_of
 
 SIZE = 16  # bytes of an instruction since Volta
@@ -79,7 +79,9 @@ class _Decoder:
             return []
         self._lost += max(0, section.size // SIZE - len(rows))
         index = self._cubin.sections.index(section)
-        symbols = sorted({s.value: s for s in reversed(self._cubin.functions) if s.section == index}.values(), key=_start)
+        symbols = sorted(
+            {s.value: s for s in reversed(self._cubin.functions) if s.section == index}.values(), key=_start
+        )
         if not symbols or symbols[0].value > 0:
             # without symbols only the section's name says what this is
             symbols.insert(0, Symbol(section.name[len(TEXT) :], index, 0, section.size, True))
@@ -118,9 +120,13 @@ class _Decoder:
             self._unknown[form.base] += 1
         effects = self._effects.get((name, operands))
         if effects is None:
-            effects = self._effects[name, operands] = effects_of(form, operands, self._cubin.sm)
+            effects = self._effects[name, operands] = effects_of(form, operands)
+        if 80 <= self._cubin.sm < 90 and form.memory is not None:
+            hidden = hidden_descriptor(form, operands, row.low, row.high)
+            effects = Effects(effects.defs, effects.uses + hidden, effects.memory)
         control = control_of(row.high)
-        if text.count(".reuse") != control.reuse.bit_count():
+        # nvdisasm prints no .reuse on texture instructions, whatever the bits say
+        if text.count(".reuse") != control.reuse.bit_count() and form.pipe != "tex":
             self._disagree += 1
         return _Part(row, form, operands, comment, guard, never, effects, control)
 
@@ -182,7 +188,9 @@ def _riders(parts: list[_Part]) -> list[int | None]:
     return found
 
 
-def _instruction(part: _Part, start: int, rider: int | None, resolve: Callable[[str | int], int | str | None]) -> Instruction:
+def _instruction(
+    part: _Part, start: int, rider: int | None, resolve: Callable[[str | int], int | str | None]
+) -> Instruction:
     form, effects = part.form, part.effects
     waits, pends, notes = sync_of(form, part.operands, part.control, rider)
     control = branches.control_of(form, part.operands, part.comment, part.guard is not None, resolve)

@@ -28,10 +28,11 @@ _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One instruction of a listing: its offset in the section, its text without `;`, its high word, its source."""
+    """One instruction of a listing: its offset in the section, its text without `;`, its two words, its source."""
 
     offset: int
     text: str
+    low: int
     high: int
     source: Source | None
 
@@ -114,7 +115,9 @@ def _run(argv: list[str], program: str, seconds: float, cubin: bytes | None = No
     return run_foreign(
         argv,
         files={"in.cubin": cubin} if cubin is not None else None,
-        limits=Limits(wall_s=seconds, cpu_s=seconds, memory_bytes=8192 * WORDS, file_bytes=4096 * WORDS, output_bytes=2048 * WORDS),
+        limits=Limits(
+            wall_s=seconds, cpu_s=seconds, memory_bytes=8192 * WORDS, file_bytes=4096 * WORDS, output_bytes=2048 * WORDS
+        ),
         readable=[str(Path(program).parent)],
     )
 
@@ -126,12 +129,12 @@ def parse(text: str) -> Listing:
     section = ""
     pending: list[str] = []  # labels before the next instruction
     lines = Lines()
-    begun: tuple[int, str, Source | None] | None = None
+    begun: tuple[int, str, int, Source | None] | None = None
     for line in text.splitlines():
         if begun is not None:
             high = _HIGH.search(line)
             if high is not None:
-                rows.append(Row(begun[0], begun[1], int(high[1], 16), begun[2]))
+                rows.append(Row(begun[0], begun[1], begun[2], int(high[1], 16), begun[3]))
                 begun = None
                 continue
             begun = None
@@ -141,7 +144,7 @@ def parse(text: str) -> Listing:
             for label in pending:
                 listing.labels[label] = (section, offset)
             pending.clear()
-            begun = (offset, match[2].rstrip("; "), lines.instruction())
+            begun = (offset, match[2].rstrip("; "), int(match[3], 16), lines.instruction())
         elif MARK in line:
             lines.comment(line)
         elif line.endswith(":") and not line[0].isspace():

@@ -70,7 +70,7 @@ class _Reading:
             self.uses[register(space, i), role] = None
 
 
-def effects_of(form: Form, text: str, sm: int) -> Effects:
+def effects_of(form: Form, text: str) -> Effects:
     """Read the operands (all after the opcode, up to `;` or a comment)."""
     operands = [part.strip() for part in text.split(",")] if text else []
     if not form.known:
@@ -82,7 +82,7 @@ def effects_of(form: Form, text: str, sm: int) -> Effects:
     plain = 0  # operands that are registers or values, predicates not counted
     for place, operand in enumerate(operands):
         if "[" in operand:
-            _address(reading, form, operand, place, sm)
+            _address(reading, form, operand, place)
             if not operand.startswith("c"):
                 continue
             plain += 1
@@ -202,7 +202,8 @@ def _texture(form: Form, operands: list[str], written: int) -> tuple[int, ...]:
         return (size,) * len(operands)
     mask = operands[-1]
     values = int(mask, 16).bit_count() if mask.startswith("0x") else 4
-    return (max(1, values - 2), min(2, values), min(2, coordinates), max(1, coordinates - 2))
+    sources = [2 if _space(operand) == "UR" else max(1, coordinates - 2) for operand in operands[3:]]
+    return (max(1, values - 2), min(2, values), min(2, coordinates), *sources)  # a handle in UR has 64 bits
 
 
 def _masked(operands: list[str]) -> list[int]:
@@ -211,7 +212,7 @@ def _masked(operands: list[str]) -> list[int]:
     return [index for index in range(_ALL) if mask >> index & 1]
 
 
-def _address(reading: _Reading, form: Form, operand: str, place: int, sm: int) -> None:
+def _address(reading: _Reading, form: Form, operand: str, place: int) -> None:
     """Registers in brackets: `[R2.64+UR4+0x10]`, `desc[UR4][R2.64]`, `c[0x0][R2]`, `gdesc[UR8]`."""
     prefix = operand[: operand.index("[")].lstrip("-~!|+")
     groups = _GROUPS.findall(operand)
@@ -223,20 +224,20 @@ def _address(reading: _Reading, form: Form, operand: str, place: int, sm: int) -
             if described:
                 width = 2
             elif prefix == "gdesc":
-                width = 2
-            elif prefix:
+                width = 4  # the descriptors of A and B, also where A is in registers
+            elif prefix and prefix != "desc":
                 width = 1  # an index into constants, tensor memory or an instruction descriptor
             else:
-                width = _address_width(form, space, suffixes, group, place, sm)
+                width = _address_width(form, space, suffixes, place)
             reading.read(space, int(index), width, Role.ADDRESS)
 
 
-def _address_width(form: Form, space: str, suffixes: str, group: str, place: int, sm: int) -> int:
+def _address_width(form: Form, space: str, suffixes: str, place: int) -> int:
     if form.pipe == "tma":
         return _tensor_map_width(form, place)
     if form.pipe == "tex":
-        return 1
-    wide = form.memory is not None and form.memory["space"] in ("global", "generic")
+        return next((DIMENSIONS[part] for part in form.modifiers if part in DIMENSIONS), 1)
+    wide = form.base == "QSPC" or form.memory is not None and form.memory["space"] in ("global", "generic")
     if form.base == "LDGSTS" and place == 0 or form.base in ("SYNCS", "ARRIVES"):
         wide = False
     if space == "UR":
@@ -245,7 +246,7 @@ def _address_width(form: Form, space: str, suffixes: str, group: str, place: int
         return 2
     if ".U32" in suffixes or not wide:
         return 1
-    return 2 if "E" in form.modifiers and sm < 80 else 1
+    return 2 if "E" in form.modifiers else 1  # extended: a 64-bit address, also where no .64 says so
 
 
 def _tensor_map_width(form: Form, place: int) -> int:
@@ -256,6 +257,16 @@ def _tensor_map_width(form: Form, place: int) -> int:
         return 2
     dimensions = next((int(part[0]) for part in form.modifiers if len(part) == 2 and part[1] == "D"), 0)
     return dimensions + (2 if form.base == "UTMALDG" else 1)
+
+
+def hidden_descriptor(form: Form, operands: str, low: int, high: int) -> tuple[Use, ...]:
+    """The descriptor of an sm_8x global access: in the encoding (a pair UR), not in the text, which sm_90's shows."""
+    if form.memory is None or form.memory["space"] not in ("global", "generic") or ".64" not in operands:
+        return ()
+    index = low >> 32 & 63 if form.base in ("LDG", "LD") else high & 63
+    if index == 63:
+        return ()
+    return Use(register("UR", index), Role.ADDRESS), Use(register("UR", index + 1), Role.ADDRESS)
 
 
 def _memory(form: Form, operands: list[str], size: int | None) -> Memory | None:

@@ -6,6 +6,11 @@ the k youngest, which says something only of operations that finish in order.
 Some mechanisms close a group: `LDGDEPBAR` closes the `LDGSTS` before it, `UTMACMDFLUSH` the bulk stores, a `gsb0`
 product the products without one. Closing is written as a wait for the members (they are what the group consists of)
 and a pending operation on the group's own resource, and noted as `("closes", resource)`: it costs no time itself.
+
+Other notes: `("queue", name)`: results of one queue are written in the order of issue, so a later one may overwrite an
+earlier one without a wait. `("rides", "SBn")`: the operation has no scoreboard, and a later one's of its queue speaks
+for it. `("forwards", name)`: its result goes to the next operation of that name without a wait (sums of products).
+`("mbarrier", "wait" | "arrive" | "expect")`, `("spill", "compiler")`: what they say.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ Notes = tuple[tuple[str, str], ...]
 _MASKS = tuple(tuple(Wait(f"SB{n}") for n in range(SCOREBOARDS) if mask >> n & 1) for mask in range(64))
 # Queues whose results return in the order of issue: those for which ptxas itself leaves some pending by DEPBAR.LE, and
 # those where it lets one scoreboard speak for the operations before.
-_ORDERED = frozenset({"LDGDEPBAR", "UTMACMDFLUSH", "TEX", "TLD", "TLD4", "TMML", "TXD", "TXQ"})
+_ORDERED = frozenset({"LDGDEPBAR", "UTMACMDFLUSH"})
 
 
 def pend_on(scoreboard: int, when: When, in_order: bool) -> Pend:
@@ -38,20 +43,32 @@ def pend_on(scoreboard: int, when: When, in_order: bool) -> Pend:
     return _PENDS[scoreboard, when, in_order]
 
 
-_PENDS = {(n, when, order): Pend(f"SB{n}", when, order) for n in range(SCOREBOARDS) for when in When for order in (True, False)}
+_PENDS = {
+    (n, when, order): Pend(f"SB{n}", when, order)
+    for n in range(SCOREBOARDS)
+    for when in When
+    for order in (True, False)
+}
 
 
-def sync_of(form: Form, text: str, control: Control, rider: int | None) -> tuple[tuple[Wait, ...], tuple[Pend, ...], Notes]:
+def sync_of(
+    form: Form, text: str, control: Control, rider: int | None
+) -> tuple[tuple[Wait, ...], tuple[Pend, ...], Notes]:
     """Waits, pending operations and notes. `rider`: the scoreboard of a later operation that also speaks for this one."""
     waits = _MASKS[control.wait]
     pends: list[Pend] = []
     notes: Notes = ()
     ordered = form.in_order is not None or form.base in _ORDERED
+    if form.in_order is not None and form.variable:
+        notes = (("queue", form.in_order),)
     if control.write is not None:
         pends.append(pend_on(control.write, When.RESULT, ordered))
     elif rider is not None:
         pends.append(pend_on(rider, When.RESULT, ordered))
-        notes = (("rides", f"SB{rider}"),)
+        notes = (*notes, ("rides", f"SB{rider}"))
+    elif form.variable and control.read is not None:
+        # an ATOM whose only result is a predicate has it when its operands are read
+        pends.append(pend_on(control.read, When.RESULT, ordered))
     if control.read is not None:
         pends.append(pend_on(control.read, When.OPERANDS_READ, ordered))
     special = _SPECIAL.get(form.base)
@@ -102,7 +119,7 @@ def _flush(form: Form, text: str) -> _Effect:
 
 
 def _product(form: Form, text: str) -> _Effect:
-    forwards = (("forwards", "wgmma"),)  # a product's sum goes to the next product without a wait
+    forwards = (("queue", "wgmma"), ("forwards", "wgmma"))
     if GROUP not in text:
         return (), (Pend(OPEN),), forwards
     waits, _, notes = _closes(OPEN)

@@ -22,7 +22,18 @@ BITS = {
     "B1": 1,
 }
 # bits of an element of A and B where no modifier says it
-INPUT = {"HMMA": 16, "IMMA": 8, "BMMA": 1, "QMMA": 8, "OMMA": 4, "DMMA": 64, "HGMMA": 16, "IGMMA": 8, "QGMMA": 8, "BGMMA": 1}
+INPUT = {
+    "HMMA": 16,
+    "IMMA": 8,
+    "BMMA": 1,
+    "QMMA": 8,
+    "OMMA": 4,
+    "DMMA": 64,
+    "HGMMA": 16,
+    "IGMMA": 8,
+    "QGMMA": 8,
+    "BGMMA": 1,
+}
 _SHAPE = re.compile(r"^(16|8)(8)(\d+)$")
 LANES = 32 * 32  # bits that one register holds in a warp
 GROUP = 128 * 32  # and in a warpgroup
