@@ -1,4 +1,4 @@
-"""Writes a small profile of every format but HPCToolkit's. Each holds the same: 50 samples of one kernel, 40 stalled."""
+"""Writes a small profile of every format but HPCToolkit's, each with the same 50 samples of one kernel."""
 
 from __future__ import annotations
 
