@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -120,6 +119,8 @@ def _file() -> Path | None:
 
 def _stated(path: Path) -> dict[str, Any]:
     try:
+        import tomllib  # most have no such file
+
         stated = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # tomllib's and the decoder's errors are ValueErrors
         raise BadSettingsFile(path=path, reason=error) from None

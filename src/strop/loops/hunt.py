@@ -122,7 +122,8 @@ def hunt(question: Question, handle: RunHandle, *, observer: Observer | None, wa
     problem = question.problem
     with service_for(question) as service:
         service.start()  # gets ready while the search does
-        search = searches.make(question.search, problem, seed=question.seed, space=question.space)
+        named = "search" in question.explicit
+        search = searches.make(question.search, problem, seed=question.seed, space=question.space, plugins=named)
         progress = Progress(question, spent_before=handle.spent_s)
         for stored in handle.trials:
             progress.recall(stored)

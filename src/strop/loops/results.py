@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from strop.store.store import Store
 
 
-def tuned(question: Question, schedule: Schedule, findings: Findings, *, run_id: str | None = None) -> Tuned:
+def tuned(
+    question: Question, schedule: Schedule, findings: Findings, *, run_id: str | None = None, lazy: bool = False
+) -> Tuned:
     """The schedule compiled for the question's layout, with what was found out about it."""
     problem = question.problem
     return Tuned(
@@ -33,6 +35,7 @@ def tuned(question: Question, schedule: Schedule, findings: Findings, *, run_id:
         isa=problem.isa,
         threads=problem.threads,
         findings=replace(findings, run_id=run_id, command=command(question)),
+        lazy=lazy,
     )
 
 
@@ -100,7 +103,8 @@ def recalled(question: Question, store: Store, handle: RunHandle, warnings: Iter
         age_seconds=max(0.0, time.time() - store.run(handle.id).updated),
         warnings=tuple(warnings),
     )
-    return tuned(question, tuple(Move.from_json(move) for move in answer["schedule"]), findings, run_id=handle.id)
+    schedule = tuple(Move.from_json(move) for move in answer["schedule"])
+    return tuned(question, schedule, findings, run_id=handle.id, lazy=True)
 
 
 def with_warnings(result: Tuned, warnings: Iterable[str], failure: StropError | None) -> Tuned:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,7 +107,9 @@ class Tuned(_native.Call):
         isa: str,
         threads: int,
         findings: Findings | None = None,
+        lazy: bool = False,
     ) -> None:
+        """With `lazy` the code is made by the first call: an answer from the store may only be looked at."""
         self.contraction = contraction
         self.layout = layout
         self.schedule = schedule
@@ -119,8 +120,14 @@ class Tuned(_native.Call):
         self._others: dict[tuple[Any, ...], _native.Call] = {}  # by layout
         self._known: dict[Any, _native.Call] = {}  # the same by what is quick to see of the arguments
         self._kernel: Any = None
-        if contraction.points and math.prod(contraction.output_shape):
-            self._kernel = _bind(self, self, layout)
+        if not lazy:
+            self._ready()
+
+    def _ready(self) -> Any:
+        """The kernel, compiled and bound if it wasn't; None where there is nothing to compute."""
+        if self._kernel is None and self.contraction.points:
+            self._kernel = _bind(self, self, self.layout)
+        return self._kernel
 
     # What is known --------------------------------------------------------------------------------------------------
 
@@ -157,7 +164,7 @@ class Tuned(_native.Call):
         """The machine code as assembly text."""
         from strop.loops.show import assembly
 
-        return assembly(self._kernel)
+        return assembly(self._ready())
 
     def to_json(self) -> dict[str, Any]:
         """The schedule and what it was measured at, as `save` writes it."""
@@ -189,6 +196,8 @@ class Tuned(_native.Call):
     # Calls that aren't of the tuned form --------------------------------------------------------------------------
 
     def _call_slowly(self, *operands: Any, out: Any = None, **epilogue: Any) -> Any:
+        if self._kernel is None and self._ready() is not None:
+            return self(*operands, out=out, **epilogue)
         known = self._known.get(_strides(operands, out, epilogue)) if self._known else None
         if known is not None:
             try:
