@@ -10,7 +10,8 @@ from strop.stalls.nvidia.opcodes import Form
 
 _LABEL = re.compile(r"`\(([^)]*)\)")
 _NUMBER = re.compile(r"(?:^|[ ,])(-?0x[0-9a-f]+)\s*$")
-_TABLE = re.compile(r'\(\*"BRANCH_TARGETS ([^"]*)"')
+_TABLE = re.compile(r'"BRANCH_TARGETS ([^"]*)"')
+_CONDITIONAL = frozenset({"DIV", "CONV", "ANY", "ALL"})
 _BARRIERS = frozenset({"SYNC", "RED", "SCAN"})
 
 Resolve = Callable[[str | int], int | str | None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from strop.errors import UnknownArchitecture, UnreadableBinary
@@ -15,7 +14,7 @@ from strop.stalls.nvidia.disassemble import Listing, Row, disassemble, parse
 from strop.stalls.nvidia.elf import TEXT, Cubin, Section, Symbol, read_cubin
 from strop.stalls.nvidia.opcodes import FIRST, LAST, Form, form_of
 from strop.stalls.nvidia.operands import Effects, effects_of, hidden_descriptor, split_guard
-from strop.stalls.nvidia.sync import sync_of
+from strop.stalls.nvidia.sync import member_of, sync_of
 
 SIZE = 16  # bytes of an instruction since Volta
 
@@ -105,7 +104,10 @@ class _Decoder:
         parts = [self._part(row) for row in rows]
         resolve = self._resolver(section, start, end)
         riders = _riders(parts)
-        return tuple(_instruction(part, start, rider, resolve) for part, rider in zip(parts, riders, strict=True))
+        groups = frozenset(filter(None, (member_of(part.form, part.operands) for part in parts)))
+        return tuple(
+            _instruction(part, start, rider, groups, resolve) for part, rider in zip(parts, riders, strict=True)
+        )
 
     def _part(self, row: Row) -> _Part:
         text, _, comment = row.text.partition("(*")
@@ -171,8 +173,10 @@ def _start(symbol: Symbol) -> int:
 
 
 def _riders(parts: list[_Part]) -> list[int | None]:
-    """For each result without a scoreboard of its own, the next one of its queue: results return in order, so that one
-    speaks for those before it. Nothing rides past the end of a path."""
+    """For each result without a scoreboard of its own, the next scoreboard of its queue.
+
+    Results of a queue return in order, so that one speaks for those before it. Nothing rides past the end of a path.
+    """
     found: list[int | None] = [None] * len(parts)
     following: dict[str, int] = {}
     for place in range(len(parts) - 1, -1, -1):
@@ -189,10 +193,10 @@ def _riders(parts: list[_Part]) -> list[int | None]:
 
 
 def _instruction(
-    part: _Part, start: int, rider: int | None, resolve: Callable[[str | int], int | str | None]
+    part: _Part, start: int, rider: int | None, groups: frozenset[str], resolve: branches.Resolve
 ) -> Instruction:
     form, effects = part.form, part.effects
-    waits, pends, notes = sync_of(form, part.operands, part.control, rider)
+    waits, pends, notes = sync_of(form, part.operands, part.control, rider, groups)
     control = branches.control_of(form, part.operands, part.comment, part.guard is not None, resolve)
     if part.never:  # @!PT: only the waits take effect
         effects, pends, control = _NOTHING, (), control if control and control.flow is Flow.BARRIER else None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from strop.bench.foreign import ForeignResult, Limits, run_foreign
 from strop.errors import DisassemblerFailed, DisassemblerMissing
 from strop.stalls.instruction import Source
 from strop.stalls.nvidia.lines import MARK, Lines
@@ -19,7 +20,7 @@ OPTIONS = ("-c", "-g", "-gi", "-hex")
 VOLTA_LAST = (13, 0)  # the last CUDA release whose nvdisasm knows sm_70 and sm_72: 13.1 refuses them
 INSTALL = "pip install 'strop[nvidia]'"
 INSTALL_VOLTA = "pip install 'strop[volta]'"
-WORDS = 2**20
+MIB = 2**20
 
 _ROW = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(.*?)\s*/\* 0x([0-9a-f]{16}) \*/")
 _HIGH = re.compile(r"/\* 0x([0-9a-f]{16}) \*/")
@@ -109,14 +110,16 @@ def disassemble(data: bytes, *, path: str, sm: int) -> str:
     )
 
 
-def _run(argv: list[str], program: str, seconds: float, cubin: bytes | None = None):  # type: ignore[no-untyped-def]
-    from strop.bench.foreign import Limits, run_foreign  # its own imports are heavy
-
+def _run(argv: list[str], program: str, seconds: float, cubin: bytes | None = None) -> ForeignResult:
     return run_foreign(
         argv,
         files={"in.cubin": cubin} if cubin is not None else None,
         limits=Limits(
-            wall_s=seconds, cpu_s=seconds, memory_bytes=8192 * WORDS, file_bytes=4096 * WORDS, output_bytes=2048 * WORDS
+            wall_s=seconds,
+            cpu_s=seconds,
+            memory_bytes=8192 * MIB,
+            file_bytes=4096 * MIB,
+            output_bytes=2048 * MIB,
         ),
         readable=[str(Path(program).parent)],
     )

@@ -51,7 +51,7 @@ class Cubin:
 
 
 def read_cubin(data: bytes, *, path: str) -> Cubin:
-    """Read headers, sections and function symbols; raises :class:`UnreadableBinary` where the file contradicts itself."""
+    """Read headers, sections and function symbols; :class:`UnreadableBinary` where the file contradicts itself."""
     try:
         return _read(data)
     except (struct.error, _Damaged, UnicodeDecodeError) as problem:
@@ -99,7 +99,7 @@ class _Strings:
 
 def _functions(data: bytes, sections: tuple[Section, ...], rows: list[tuple[int, ...]]) -> list[Symbol]:
     found = []
-    for section, row in zip(sections, rows, strict=True):
+    for section in sections:
         if section.kind != 2:  # SHT_SYMTAB
             continue
         if section.link >= len(rows):

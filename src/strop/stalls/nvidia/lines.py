@@ -20,7 +20,7 @@ class Lines:
         self._open = False
 
     def comment(self, text: str) -> None:
-        """Take one `//## File` line. A line that goes on where the last was inlined is its caller; others start anew."""
+        """Take one `//## File` line: one that goes on where the last was inlined is its caller, others start anew."""
         match = _LINE.search(text)
         if match is None:
             return

@@ -237,8 +237,8 @@ def _address_width(form: Form, space: str, suffixes: str, place: int) -> int:
         return _tensor_map_width(form, place)
     if form.pipe == "tex":
         return next((DIMENSIONS[part] for part in form.modifiers if part in DIMENSIONS), 1)
-    wide = form.base == "QSPC" or form.memory is not None and form.memory["space"] in ("global", "generic")
-    if form.base == "LDGSTS" and place == 0 or form.base in ("SYNCS", "ARRIVES"):
+    wide = form.base == "QSPC" or (form.memory is not None and form.memory["space"] in ("global", "generic"))
+    if (form.base == "LDGSTS" and place == 0) or form.base in ("SYNCS", "ARRIVES"):
         wide = False
     if space == "UR":
         return 2 if wide else 1
@@ -250,7 +250,7 @@ def _address_width(form: Form, space: str, suffixes: str, place: int) -> int:
 
 
 def _tensor_map_width(form: Form, place: int) -> int:
-    """Uniform registers of the bracketed groups of TMA: shared address (and mbarrier) with the coordinates; pointers."""
+    """Uniform registers of TMA's brackets: the shared address (and mbarrier) with the coordinates, or a pointer."""
     if form.base == "UBLKCP":
         return 2
     if place > 0:

@@ -52,9 +52,13 @@ _PENDS = {
 
 
 def sync_of(
-    form: Form, text: str, control: Control, rider: int | None
+    form: Form, text: str, control: Control, rider: int | None, groups: frozenset[str]
 ) -> tuple[tuple[Wait, ...], tuple[Pend, ...], Notes]:
-    """Waits, pending operations and notes. `rider`: the scoreboard of a later operation that also speaks for this one."""
+    """Waits, pending operations and notes.
+
+    `rider` is the scoreboard of a later operation that also speaks for this one; `groups` are the group resources that
+    the function has members of (`member_of`): nothing closes a group without members.
+    """
     waits = _MASKS[control.wait]
     pends: list[Pend] = []
     notes: Notes = ()
@@ -70,13 +74,32 @@ def sync_of(
         # an ATOM whose only result is a predicate has it when its operands are read
         pends.append(pend_on(control.read, When.RESULT, ordered))
     if control.read is not None:
-        pends.append(pend_on(control.read, When.OPERANDS_READ, ordered))
+        # a group of bulk stores has no register operands: its scoreboard says that the group has left shared memory
+        when = When.RESULT if form.base == "UTMACMDFLUSH" else When.OPERANDS_READ
+        pends.append(pend_on(control.read, when, ordered))
     special = _SPECIAL.get(form.base)
     if special is not None:
         more_waits, more_pends, more_notes = special(form, text)
-        waits, notes = waits + more_waits, notes + more_notes
+        empty = next((resource for name, resource in more_notes if name == "closes" and resource not in groups), None)
+        waits += tuple(wait for wait in more_waits if wait.resource != empty)
+        notes += tuple(note for note in more_notes if note != ("closes", empty))
         pends.extend(more_pends)
     return waits, tuple(pends), notes
+
+
+def member_of(form: Form, text: str) -> str | None:
+    """Name the group resource that an operation waits on to be closed, None for most."""
+    if form.base == "LDGSTS":
+        return COPIES
+    if form.pipe == "wgmma" and form.kind == "tensor":
+        return None if GROUP in text else OPEN
+    return BULK if _is_bulk_store(form) else None
+
+
+def _is_bulk_store(form: Form) -> bool:
+    return form.base in ("UTMASTG", "UTMAREDG", "UBLKRED") or (
+        form.base == "UBLKCP" and form.modifiers[:2] == ("G", "S")
+    )
 
 
 _Effect = tuple[tuple[Wait, ...], tuple[Pend, ...], Notes]
@@ -110,8 +133,7 @@ def _arrives(form: Form, text: str) -> _Effect:
 
 
 def _bulk(form: Form, text: str) -> _Effect:
-    stores = form.base in ("UTMASTG", "UTMAREDG", "UBLKRED") or form.modifiers[:2] == ("G", "S")
-    return (), (Pend(BULK) if stores else Pend(MBARRIER, in_order=False),), ()
+    return (), (Pend(BULK) if _is_bulk_store(form) else Pend(MBARRIER, in_order=False),), ()
 
 
 def _flush(form: Form, text: str) -> _Effect:
