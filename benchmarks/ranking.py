@@ -132,7 +132,7 @@ def measure(shape: Shape, isa: str, *, smoke: bool) -> dict[str, Any]:
         "regret_of_quick": costs[best_by_quick] / min(costs.values()) - 1,
         "quick_median_s": [quick[id] for id in chosen],
         "careful_median_s": [costs[id] for id in chosen],
-        **judged([result.ranked[0].id for result in finals], before, after),
+        **judged([told(result) for result in finals], before, after),
         "ties": sum(result.tie for result in finals),
     }
     found["picks"] = [names[id] for id in found.pop("pick_ids")]
@@ -181,21 +181,33 @@ def carefully(service: Any, specs: dict[str, Any], *, most: int) -> dict[str, li
     return dict(zip(ids, rows, strict=True))
 
 
-def judged(picks: Sequence[str], before: dict[str, list[float]], after: dict[str, list[float]]) -> dict[str, Any]:
-    """Regret of each pick by both careful runs together, and how far the two disagree."""
+def told(final: Any) -> list[str]:
+    """What a final says: its pick first, then the runner-up where it calls the two a tie."""
+    return [result.id for result in final.ranked[: 2 if final.tie else 1]]
+
+
+def judged(
+    finals: Sequence[Sequence[str]], before: dict[str, list[float]], after: dict[str, list[float]]
+) -> dict[str, Any]:
+    """Whether the finals agree, and the regret of each pick by both careful runs together.
+
+    A final agrees with the others when its pick is the most frequent one, when it calls that one a tie with its own, or
+    when the careful runs differ more from each other than the two picks do.
+    """
+    picks = [final[0] for final in finals]
+    usual = max(picks, key=picks.count)
     together = {id: median([*before[id], *after[id]]) for id in before}
     best = min(together, key=lambda id: together[id])
-    regrets = [together[pick] / together[best] - 1 for pick in picks]
     # What the same schedule is found to take relative to the best: in one run, and in the other.
     relative = [{id: median(run[id]) / median(run[best]) for id in run} for run in (before, after)]
     noise = median(abs(relative[0][id] - relative[1][id]) for id in together if id != best)
-    within = [regret <= noise for regret in regrets]
+    agree = [usual in final or abs(together[final[0]] / together[usual] - 1) <= noise for final in finals]
     return {
-        "pick_ids": list(picks),
-        "regrets": regrets,
+        "pick_ids": picks,
+        "regrets": [together[pick] / together[best] - 1 for pick in picks],
         "noise": noise,
-        "picks_within_noise": within,
-        "within": sum(within),
+        "picks_within_noise": agree,
+        "within": sum(agree),
     }
 
 

@@ -33,7 +33,7 @@ class Constant(LoopSearch):
         super().__init__(*arguments, **options)
 
     def explore(self) -> Exploration:
-        fitting = [rows for rows in self.rows if 2 * rows <= self.machine.registers - 2]
+        fitting = [rows for rows in self.rows if 2 * rows <= self.machine.registers - 2] or [min(self.rows)]
         yield [self._tiled(rows) for rows in (fitting if len(self.rows) > 1 else self.rows)]
 
     def _tiled(self, rows: int) -> Proposal:
