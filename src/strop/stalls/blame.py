@@ -1,0 +1,213 @@
+"""strop's own rule: exposed latency, times how often the way is taken, times how well the sampled reason fits.
+
+Every sample goes to exactly one attribution: issued; the instruction's own (a busy pipe, a fetch); attributed to a
+producer; or unexplained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from strop.stalls.candidates import FIXED, Candidate, candidates
+from strop.stalls.distance import Distances
+from strop.stalls.flow.memory import is_barrier
+from strop.stalls.flow.needs import Need
+from strop.stalls.frequency import Frequency
+from strop.stalls.instruction import Function, Latency
+from strop.stalls.profiles.profile import Count, Reason
+from strop.stalls.samples import OWN_REASONS, Attribution, Blame, Part, Samples, apportion
+from strop.stalls.shares import Share, shares
+from strop.stalls.slice import Slicer
+
+UNLIKELY = 0.25  # of the best match: candidates below it stay out
+NEGLIGIBLE = 1e-9
+# Operands are read when the unit takes the instruction from its queue. No table has it; judged.
+READ_OPERANDS = Latency(4, 100, "judged")
+REGION_BLOCKS = 64  # how far back from a barrier the slowest instruction is sought
+SKID_DECAY = 0.7  # a sample skids by one instruction rather than by two
+
+
+def blame(function: Function, samples: Samples, slicer: Slicer | None = None) -> Blame:
+    """Attribute every sample of a function."""
+    return _Strop(slicer or Slicer(function), samples).blame()
+
+
+class _Strop:
+    def __init__(self, slicer: Slicer, samples: Samples) -> None:
+        self.slicer, self.samples = slicer, samples
+        self.graph, self.code = slicer.graph, slicer.code
+        self.stalled = samples.stalled
+        self.frequency = Frequency(self.graph, samples.issued, self.stalled)
+        self.distances = Distances(self.graph, self.frequency.cost, self.frequency.elapsed)
+        self.has_reasons = samples.has_reasons
+
+    def blame(self) -> Blame:
+        near = {index: self._around(index) for index in self.samples.at}
+        self.slicer.prepare({waiter for several in near.values() for waiter, _ in several})
+        found: list[Attribution] = []
+        for index in sorted(self.samples.at):
+            for count in self.samples.at[index]:
+                if count.samples:
+                    found += self._attribute(index, count, near[index])
+        return Blame(tuple(found))
+
+    def _around(self, index: int) -> list[tuple[int, float]]:
+        """Return the instructions that a sample may be of, each with how likely that is by distance alone."""
+        found = {index: 1.0}
+        edge, weight = [index], 1.0
+        for _ in range(self.samples.skid):
+            weight *= SKID_DECAY
+            before: list[int] = []
+            for one in edge:
+                block = self.graph.block_of[one]
+                if one > self.graph.starts[block]:
+                    before.append(one - 1)
+                else:
+                    before += [
+                        self.graph.ends[each] - 1
+                        for each in self.graph.predecessors[block]
+                        if self.graph.ends[each] > self.graph.starts[each]
+                    ]
+            edge = [one for one in before if one not in found]
+            found.update(dict.fromkeys(edge, weight))
+        return list(found.items())
+
+    def _attribute(self, index: int, count: Count, near: list[tuple[int, float]]) -> list[Attribution]:
+        plain = Attribution(
+            stall=index, reason=count.reason, part=Part.SELF, samples=count.samples, hidden=count.hidden
+        )
+        if count.reason is Reason.ISSUED:
+            return [replace(plain, part=Part.ISSUED)]
+        if count.reason in OWN_REASONS:
+            return [plain]
+        if count.reason is Reason.BARRIER:
+            return [self._barrier(plain)]
+        if count.reason is Reason.OTHER and self.has_reasons:
+            return [replace(plain, part=Part.UNEXPLAINED)]
+        mixture: list[tuple[float, Candidate, Share]] = []
+        for waiter, likelihood in near:
+            options = self._options(waiter, count.reason)
+            owned = self._shares(waiter, options)
+            if len(near) > 1:
+                likelihood *= self._pull(waiter, owned)
+            mixture += [(likelihood, one, share) for one, share in zip(options, owned, strict=True)]
+        if not mixture or sum(weight for weight, _, _ in mixture) <= NEGLIGIBLE:
+            own = count.reason is Reason.FIXED_LATENCY  # of the instruction before: nothing here reads anything
+            return [plain if own else replace(plain, part=Part.UNEXPLAINED)]
+        return self._split(plain, mixture)
+
+    def _options(self, waiter: int, reason: Reason) -> list[Candidate]:
+        found = [
+            replace(one, latency=READ_OPERANDS, match=1.0) if one.need is Need.WAR else one
+            for one in candidates(self.slicer, waiter, reason)
+        ]
+        best = max((one.match for one in found), default=0.0)
+        kept = [one for one in found if one.match >= UNLIKELY * best]
+        needed = [one for one in kept if one.kind != FIXED or one.need is Need.RAW]
+        return needed or kept
+
+    def _shares(self, waiter: int, options: list[Candidate]) -> list[Share]:
+        here = max(self.frequency.of(waiter), NEGLIGIBLE)
+        paths = [min(1.0, max(self.frequency.of(one.producer) / here, 0.02)) for one in options]
+        away = self.distances.to(waiter, {one.producer for one in options})
+        cycles = None
+        if self.frequency.known[self.graph.block_of[waiter]] and not self.samples.skid:
+            cycles = self.stalled.get(waiter, 0) / here
+        return shares(options, away, paths, cycles)
+
+    def _pull(self, waiter: int, owned: list[Share]) -> float:
+        """Return how much an instruction would stall by the tables: samples skid from where there are many."""
+        expected = max((sum(one.exposed) / 2 for one in owned), default=0.0)
+        return expected * max(self.frequency.of(waiter), NEGLIGIBLE)
+
+    def _split(self, plain: Attribution, mixture: list[tuple[float, Candidate, Share]]) -> list[Attribution]:
+        whole: dict[int, float] = {}
+        for weight, one, _ in mixture:
+            whole[one.waiter] = weight
+        total = sum(whole.values())
+        rows: dict[int, list[tuple[float, Candidate, Share]]] = {}
+        for weight, one, share in mixture:
+            rows.setdefault(one.producer, []).append((weight / total, one, share))
+        causes = sorted(rows, key=lambda cause: (-sum(w * s.middle for w, _, s in rows[cause]), cause))
+        middles = [sum(weight * share.middle for weight, _, share in rows[cause]) for cause in causes]
+        bounds = [
+            (
+                min(1.0, sum(weight * share.low for weight, _, share in rows[cause])),
+                min(1.0, sum(weight * share.high for weight, _, share in rows[cause])),
+            )
+            for cause in causes
+        ]
+        ambiguous = len(causes) > 1 and bounds[1][1] > bounds[0][0]
+        samples = apportion(plain.samples, middles)
+        hidden = apportion(plain.hidden, [float(each) for each in samples])
+        found = []
+        for cause, bound, mine, lost in zip(causes, bounds, samples, hidden, strict=True):
+            if not mine:
+                continue
+            _, one, owned = max(rows[cause], key=lambda row: row[0] * row[2].middle)
+            found.append(
+                replace(
+                    plain,
+                    part=Part.ATTRIBUTED,
+                    samples=mine,
+                    hidden=lost,
+                    cause=cause,
+                    anchor=one.waiter,
+                    need=one.need,
+                    resource=one.resource,
+                    share=bound,
+                    ambiguous=ambiguous and bound[1] >= bounds[0][0],
+                    evidence=tuple(_evidence(one, owned)),
+                )
+            )
+        return found
+
+    def _barrier(self, plain: Attribution) -> Attribution:
+        """Blame the wait at a barrier on where the threads that come late are held up since the barrier before."""
+        stalls: dict[int, int] = {}
+        seen: set[int] = set()
+        start = self.graph.block_of[plain.stall]
+        stack = [(start, plain.stall)]
+        while stack and len(seen) < REGION_BLOCKS:
+            block, end = stack.pop()
+            for index in range(end - 1, self.graph.starts[block] - 1, -1):
+                if is_barrier(self.code[index]):
+                    break
+                held = sum(
+                    count.samples
+                    for count in self.samples.at.get(index, ())
+                    if count.reason not in (Reason.ISSUED, Reason.SELECTED_OTHER, Reason.BARRIER)
+                )
+                if held:
+                    stalls[index] = held
+            else:
+                for predecessor in self.graph.predecessors[block]:
+                    if predecessor not in seen:
+                        seen.add(predecessor)
+                        stack.append((predecessor, self.graph.ends[predecessor]))
+        if not stalls:
+            return plain
+        slowest = max(stalls, key=lambda index: (stalls[index], index))
+        part = stalls[slowest] / sum(stalls.values())
+        evidence = f"{part:.0%} of the stalls between this barrier and the one before are there"
+        return replace(
+            plain,
+            part=Part.ATTRIBUTED,
+            cause=slowest,
+            anchor=plain.stall,
+            share=(part, 1.0),
+            ambiguous=part < 0.5,
+            evidence=(evidence,),
+        )
+
+
+def _evidence(one: Candidate, share: Share) -> list[str]:
+    low, high = share.exposed
+    said = [f"waits on {one.resource} ({one.need.value})" if one.resource else f"reads its result ({one.need.value})"]
+    source = f", {one.latency.source}" if one.latency.source else ""
+    said.append(f"latency {one.latency.low} to {one.latency.high} cycles{source}; {low:.0f} to {high:.0f} exposed")
+    if high <= 0:
+        said.append(
+            "by the tables this latency is hidden: the load is slower than they say, or something else delays it"
+        )
+    return said

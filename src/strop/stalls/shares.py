@@ -1,0 +1,108 @@
+"""Who owns a stall: of the producers that one wait drains, the last to return; with what the tables don't know."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from strop.stalls.candidates import Candidate
+from strop.stalls.distance import Distance
+from strop.stalls.instruction import Latency
+
+SHARPNESS = 0.15  # latencies of one kind scatter by about this part of themselves
+LEAST_SCATTER = 4.0  # cycles
+GONE = Distance(1e9, 1e9, 1 << 30)  # no way back was found: issued long ago
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part of a stall that a candidate owns, by the tables' middle, and between their bounds.
+
+    `exposed` are the cycles of its latency that were left when the consumer came, least and most.
+    """
+
+    middle: float
+    low: float
+    high: float
+    exposed: tuple[float, float]
+
+
+def middle(latency: Latency) -> float:
+    """Return the middle of a latency's bounds, in ratio: they often lie a decade apart."""
+    return math.sqrt(max(latency.low, 1) * max(latency.high, 1))
+
+
+def shares(
+    candidates: Sequence[Candidate],
+    distances: Mapping[int, Distance],
+    paths: Sequence[float],
+    stall_cycles: float | None,
+) -> list[Share]:
+    """Share a stall among candidates.
+
+    `paths`: how often the way from each candidate is taken, of all times that the wait is reached. `stall_cycles`: how
+    long one execution stalled, where the samples say so: a producer that can't take that long is the less likely.
+    Each kind's latency is varied on its own between its bounds, all of a kind together: the bounds are of the tables.
+    """
+    if not candidates:
+        return []
+    away = [distances.get(one.producer, GONE) for one in candidates]
+    base = [
+        one.match * path * _feasible(one.latency, distance, stall_cycles)
+        for one, path, distance in zip(candidates, paths, away, strict=True)
+    ]
+    kinds = sorted({one.kind for one in candidates})[:3]
+    scenarios = [_weigh(candidates, away, base, {})]
+    for bounds in product((0, 1, 2), repeat=len(kinds)):
+        scenarios.append(_weigh(candidates, away, base, dict(zip(kinds, bounds, strict=True))))
+    scenarios.append(_weigh(candidates, away, base, {}, issuing=True))
+    return [
+        Share(
+            middle=scenarios[0][at],
+            low=min(scenario[at] for scenario in scenarios),
+            high=max(scenario[at] for scenario in scenarios),
+            exposed=(
+                max(0.0, one.latency.low - away[at].elapsed),
+                max(0.0, one.latency.high - away[at].issuing),
+            ),
+        )
+        for at, one in enumerate(candidates)
+    ]
+
+
+def _feasible(latency: Latency, distance: Distance, stall_cycles: float | None) -> float:
+    if stall_cycles is None or distance is GONE:
+        return 1.0
+    took = distance.elapsed + stall_cycles
+    if took > 1.5 * latency.high:
+        return math.sqrt(1.5 * latency.high / took)
+    if took < 0.5 * latency.low:
+        return math.sqrt(max(took, 1.0) / (0.5 * latency.low))
+    return 1.0
+
+
+def _weigh(
+    candidates: Sequence[Candidate],
+    away: Sequence[Distance],
+    base: Sequence[float],
+    bounds: Mapping[str, int],
+    *,
+    issuing: bool = False,
+) -> list[float]:
+    left = []
+    for one, distance in zip(candidates, away, strict=True):
+        which = bounds.get(one.kind, 1)
+        latency = (float(one.latency.low), middle(one.latency), float(one.latency.high))[which]
+        left.append(latency - (distance.issuing if issuing else distance.elapsed))
+    last = max(left)
+    scatter = max(LEAST_SCATTER, SHARPNESS * abs(last))
+    weights = [
+        weight * math.exp(max((mine - last) / scatter, -60.0)) if mine > 0 or last <= 0 else 0.0
+        for mine, weight in zip(left, base, strict=True)
+    ]
+    whole = sum(weights)
+    if whole <= 0:
+        return [1 / len(weights)] * len(weights)
+    return [weight / whole for weight in weights]

@@ -1,0 +1,210 @@
+"""Backward slices: from a stalled instruction to what it waits for, and what that in turn was made from.
+
+A `Slicer` holds one function's flow and answers from memory: each instruction's way up is found once, so many slices of
+one function cost no more than its edges. Unsampled instructions are links like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from strop.stalls.flow.cfg import Graph
+from strop.stalls.flow.definitions import SLOT, Definitions
+from strop.stalls.flow.memory import SharedMemory, loads_shared
+from strop.stalls.flow.needs import Edge, Needs, closes
+from strop.stalls.flow.pending import Pending
+from strop.stalls.instruction import Direction, Function, Instruction, Role
+
+DEEPEST_CHAIN = 8
+
+
+class LinkKind(StrEnum):
+    """How a value comes from a producer."""
+
+    DATA = "data"
+    ADDRESS = "address"
+    PREDICATE = "predicate"
+    SPILL = "spill"  # through a stack slot
+    SHARED = "shared"  # through shared memory and a barrier
+    GROUP = "group"  # a member of an asynchronous group
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A value's way from `producer`."""
+
+    producer: int
+    kind: LinkKind
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The way up from an instruction: how many loads it leads through, its first step, whether it closes a circle."""
+
+    loads: int
+    first: Link | None
+    recurrent: bool
+
+
+_KINDS = {Role.ADDRESS: LinkKind.ADDRESS, Role.PREDICATE: LinkKind.PREDICATE}
+
+
+class Slicer:
+    """One function's flow, each part made when first asked for."""
+
+    def __init__(self, function: Function, *, callees: Mapping[str, frozenset[str] | None] | None = None) -> None:
+        self.function, self.callees = function, callees
+        self.code = function.instructions
+        self._above: dict[int, Above] = {}
+        self._edges: dict[int, tuple[Edge, ...]] = {}
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The control-flow graph."""
+        return Graph(self.function)
+
+    @cached_property
+    def pending(self) -> Pending:
+        """The pending sets."""
+        return Pending(self.graph, callees=self.callees)
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """The reaching definitions."""
+        return Definitions(self.graph)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What waits are for."""
+        return Needs(self.pending, self.definitions)
+
+    @cached_property
+    def shared(self) -> SharedMemory:
+        """What passes through shared memory."""
+        return SharedMemory(self.graph)
+
+    def prepare(self, consumers: Iterable[int]) -> None:
+        """Classify the waits of many instructions at once: cheaper than one by one."""
+        self._edges.update(self.needs.edges(one for one in consumers if one not in self._edges))
+
+    def edges(self, consumer: int) -> tuple[Edge, ...]:
+        """Return what an instruction may wait for."""
+        if consumer not in self._edges:
+            self.prepare([consumer])
+        return self._edges.get(consumer, ())
+
+    def links(self, index: int) -> tuple[Link, ...]:
+        """Return where what an instruction works on comes from: of loads the address, and what they load."""
+        instruction = self.code[index]
+        links = [
+            Link(producer, LinkKind.SPILL if read.register.space.startswith(SLOT) else _kind(instruction, read.role))
+            for read in self.definitions.reads[index]
+            for producer in read.definitions
+        ]
+        if loads_shared(instruction):
+            links += [Link(producer, LinkKind.SHARED) for producer in self.shared.sources(index)]
+        if closes(instruction):
+            links += [Link(member, LinkKind.GROUP) for member, _ in self.needs.members(index)]
+        return tuple(dict.fromkeys(links))
+
+    def above(self, index: int) -> Above:
+        """Return the way up from an instruction with the most loads on it (itself not counted)."""
+        if index in self._above:
+            return self._above[index]
+        open_: dict[int, list[tuple[Link, int | None, bool]]] = {}
+        stack: list[tuple[int, tuple[Link, ...], int]] = [(index, self._upward(index), 0)]
+        open_[index] = []
+        while stack:
+            here, links, at = stack.pop()
+            descended = False
+            while at < len(links):
+                link = links[at]
+                known = self._above.get(link.producer)
+                if known is not None:
+                    open_[here].append((link, known.loads, known.recurrent))
+                elif link.producer in open_:
+                    open_[here].append((link, None, True))
+                else:
+                    stack.append((here, links, at))
+                    stack.append((link.producer, self._upward(link.producer), 0))
+                    open_[link.producer] = []
+                    descended = True
+                    break
+                at += 1
+            if not descended:
+                self._above[here] = self._best(open_.pop(here))
+        return self._above[index]
+
+    def _upward(self, index: int) -> tuple[Link, ...]:
+        """Return the links that a chain follows: of a load not its guard, of others no predicate if data is there."""
+        links = self.links(index)
+        real = tuple(link for link in links if link.kind is not LinkKind.PREDICATE)
+        return real or links
+
+    def _best(self, ways: list[tuple[Link, int | None, bool]]) -> Above:
+        best = Above(0, None, any(loads is None for _, loads, _ in ways))
+        rank = (-1, -1)
+        for link, loads, recurrent in ways:
+            own = int(is_memory_load(self.code[link.producer]))
+            count = min((loads or 0) + own, DEEPEST_CHAIN)
+            mine = (count, link.producer)
+            if mine > rank:
+                rank, best = mine, Above(count, link, best.recurrent or recurrent)
+        return best
+
+    def chain(self, index: int) -> tuple[Link, ...]:
+        """Return the steps up from an instruction, the nearest first, ending at the last load or store that matters."""
+        steps: list[Link] = []
+        seen = {index}
+        here = index
+        while len(steps) < DEEPEST_CHAIN:
+            first = self.above(here).first
+            if first is None or first.producer in seen:
+                break
+            steps.append(first)
+            seen.add(first.producer)
+            here = first.producer
+        while steps and self.code[steps[-1].producer].memory is None:
+            steps.pop()
+        return tuple(steps)
+
+    def address_depth(self, load: int) -> tuple[int, bool]:
+        """Return how many loads lie on a load's address, itself included, and whether it is fed by its own result."""
+        depth, recurrent = 1, False
+        for link in self.links(load):
+            if link.kind is LinkKind.ADDRESS:
+                if link.producer == load:
+                    recurrent = True
+                    continue
+                above = self.above(link.producer)
+                own = int(is_memory_load(self.code[link.producer]))
+                depth = max(depth, 1 + own + above.loads)
+                recurrent = recurrent or self._reaches(link.producer, load)
+        return depth, recurrent and depth > 0
+
+    def _reaches(self, start: int, goal: int) -> bool:
+        """Tell whether the way up from an instruction, by the steps of chains, comes to another."""
+        here = start
+        seen: set[int] = set()
+        while here not in seen and len(seen) < 64:
+            if here == goal:
+                return True
+            seen.add(here)
+            first = self.above(here).first
+            if first is None:
+                return any(link.producer == goal for link in self.links(here))
+            here = first.producer
+        return here == goal
+
+
+def _kind(instruction: Instruction, role: Role) -> LinkKind:
+    return _KINDS.get(role, LinkKind.DATA)
+
+
+def is_memory_load(instruction: Instruction) -> bool:
+    """Tell whether an instruction loads from memory that isn't constant (parameters and immediates are)."""
+    memory = instruction.memory
+    return memory is not None and memory.direction is Direction.LOAD and memory.space != "constant"
