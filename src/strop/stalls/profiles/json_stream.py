@@ -13,9 +13,16 @@ from strop.errors import CorruptProfile, MissingProfile, TruncatedProfile
 
 _CHUNK = 1 << 18  # characters read at once
 _LARGEST = 1 << 24  # characters of a value that is decoded whole
+_LONGEST_NUMBER = 4300  # digits; Python refuses more
+_AFTER = tuple(",]} \t\r\n")  # what may stand after a number
 _DEEPEST = 500  # brackets within brackets; tools write less than ten
 _BLANK = re.compile(r"[ \t\r\n]*")
-_MARK = re.compile(r'["\[\]{}]')
+_TEXT = r'"(?>[^"\\]++|\\.)*+"'
+_PLAIN = rf'[^"\[\]{{}}]++|{_TEXT}'
+_FLAT = rf"{_PLAIN}|\[(?>{_PLAIN})*+\]|\{{(?>{_PLAIN})*+\}}"
+_NESTED = rf"{_PLAIN}|\[(?>{_FLAT})*+\]|\{{(?>{_FLAT})*+\}}"
+# What opens and closes within the buffer is passed over in one step; brackets of larger values come one by one.
+_PASSED = re.compile(rf"(?>{_NESTED})*+", re.DOTALL)
 _IN_TEXT = re.compile(r'["\\]')
 
 
@@ -79,10 +86,13 @@ class JsonStream:
             except (ValueError, RecursionError) as caught:
                 error = caught
             else:
-                # A number may go on in the next chunk.
-                if end < len(self._buffer) or self._buffer[end - 1] in '"]}' or not self._fill():
-                    self._at = end if end <= len(self._buffer) else len(self._buffer)
+                # A number may go on in the next chunk, and `-15.` may have been read as -15.
+                whole = self._buffer[end - 1] in '"]}' or self._buffer[end : end + 1] in _AFTER
+                if whole or not self._fill():
+                    self._at = end
                     return value
+                if len(self._buffer) - self._at > _LONGEST_NUMBER + _CHUNK:
+                    raise self._corrupt("a number or constant that is no JSON")
                 continue
             if isinstance(error, RecursionError) or len(self._buffer) - self._at > _LARGEST:
                 raise self._corrupt("a value too large or too deep")
@@ -106,23 +116,22 @@ class JsonStream:
             return
         depth = 0
         while True:
-            mark = _MARK.search(self._buffer, self._at)
-            if mark is None:
-                self._at = len(self._buffer)
-                if not self._fill():
-                    raise self._ended()
-                continue
-            self._at = mark.end()
-            if mark[0] == '"':
+            if self._at >= len(self._buffer) and not self._fill():
+                raise self._ended()
+            mark = self._buffer[self._at]
+            self._at += 1
+            if mark == '"':
                 self._skip_text()
-            elif mark[0] in "[{":
+            elif mark in "[{":
                 depth += 1
                 if depth > _DEEPEST:
                     raise self._corrupt("brackets too deep")
-            else:
+            elif mark in "]}":
                 depth -= 1
                 if depth == 0:
                     return
+            passed = _PASSED.match(self._buffer, self._at)
+            self._at = passed.end() if passed else self._at
 
     def _skip_text(self) -> None:
         while True:
