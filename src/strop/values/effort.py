@@ -46,8 +46,8 @@ class Effort:
         return Budget(seconds=self.seconds, evaluations=self.evaluations)
 
 
-# Quick leaves 20 ms of the 100 that a call may take for the reference and for starting; standard 200 ms of 1 s.
-QUICK = Effort(name="quick", seconds=0.08, evaluations=None, finalists=3, rounds=10)
+# Quick leaves 35 ms of the 100 that a call may take for the reference and for starting; standard 200 ms of 1 s.
+QUICK = Effort(name="quick", seconds=0.065, evaluations=None, finalists=3, rounds=10)
 STANDARD = Effort(name="standard", seconds=0.8, evaluations=None, finalists=6, rounds=30)
 THOROUGH = Effort(name="thorough", seconds=10.0, evaluations=None, finalists=12, rounds=100)
 EFFORTS = {effort.name: effort for effort in (QUICK, STANDARD, THOROUGH)}
