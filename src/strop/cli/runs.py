@@ -233,10 +233,13 @@ def stored() -> Store:
 
 
 def best_trials(store: Store, account: Account, most: int = 10) -> list[StoredTrial]:
-    """The trials that took least."""
+    """The trials that took least, those that were measured again as finalists first."""
     import heapq
 
-    return heapq.nsmallest(most, store.trials(account.record.id), key=lambda stored: stored.trial.outcome.cost)
+    def cost(stored: StoredTrial) -> tuple[bool, float]:
+        return (stored.final is None, stored.final.median if stored.final else stored.trial.outcome.cost)
+
+    return heapq.nsmallest(most, store.trials(account.record.id), key=cost)
 
 
 def machine_code(account: Account) -> str:

@@ -70,8 +70,16 @@ def move_text(move: str | Mapping[str, Any]) -> str:
 
     >>> move_text({"move": "Split", "loop": "m.0", "factor": 6})
     'Split("m.0", 6)'
+    >>> move_text({"move": "Tile", "loops": ["m.0", "n.0"], "sizes": [6, 16]})
+    'Tile(("m.0", "n.0"), (6, 16))'
     """
     if isinstance(move, str):
         return move
-    values = [json.dumps(value, ensure_ascii=False) for name, value in move.items() if name != "move"]
-    return f"{move.get('move')}({', '.join(values)})"
+    return f"{move.get('move')}({', '.join(_written(value) for name, value in move.items() if name != 'move')})"
+
+
+def _written(value: Any) -> str:
+    """A field as Python writes it: the moves' sequences are tuples."""
+    if isinstance(value, list):
+        return f"({', '.join(map(_written, value))}{',' * (len(value) == 1)})"
+    return json.dumps(value, ensure_ascii=False)
