@@ -77,6 +77,8 @@ def read(path: Path) -> Profile:
             kernels.setdefault(name, _Kernel()).launches += 1
         elif table is not None and len(row) > 2:
             table.columns.check(row)
+            if not any(field.strip()[:1].isdigit() for field in row):
+                continue  # units, or a caption
             _read_row(row, table, kernels[name].tally)
     if not tables:
         raise NotAProfile(path=str(path), found="it is a CSV without a listing that has stall samples")
@@ -154,7 +156,7 @@ def _place(row: list[str], table: _Table, where: str) -> Place:
         return Place(file=table.file, line=line or None, text=None)
     written = row[columns.at("Address")].strip()
     if not _ADDRESS.fullmatch(written):
-        what = f"{where} has the address {shown(written)}"
+        what = f"the address of {where} is {shown(written)}"
         raise CorruptProfile(format=FORMAT, path=columns.path, what=what)
     address = int(written, 0) if written[:2].lower() == "0x" else int(written)
     if table.start is None:

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from strop.errors import CorruptProfile, NewerProfile, NoSamples
@@ -177,7 +178,7 @@ def _read_result(message: memoryview, report: _Report) -> None:
                 for pc, samples in _instances(value):
                     words[pc] = words.get(pc, 0) + samples
             elif metric == "smsp__pcsamp_dropped_bytes":
-                dropped = sum(_value(one) for one in protobuf.slices(value, 2))
+                dropped = sum(_value(bytes(one)) for one in protobuf.slices(value, 2))
         elif number == 15:
             identity = next(protobuf.numbers(value, 1), 0)
     kernel = report.kernels.setdefault((name or mangled or "kernel without a name", identity), _Launches())
@@ -199,15 +200,16 @@ def _instances(metric: memoryview) -> Iterator[tuple[int, int]]:
         for number, _, value in protobuf.fields(instance):
             if isinstance(value, memoryview):
                 if number == 1:
-                    pc = _value(value)
+                    pc = _value(bytes(value))
                 elif number == 2:
-                    samples = _value(value)
+                    samples = _value(bytes(value))
         yield pc, samples
 
 
-def _value(message: memoryview) -> int:
+@lru_cache(maxsize=1 << 16)  # the same PCs come with every metric, and most counts are 0
+def _value(message: bytes) -> int:
     """Return a metric's value as an integer: 64 or 32 bits unsigned, or a number in floating point."""
-    for _, kind, value in protobuf.fields(message):
+    for _, kind, value in protobuf.fields(memoryview(message)):
         if isinstance(value, int):
             return value
         if kind in (protobuf.FIXED64, protobuf.FIXED32):

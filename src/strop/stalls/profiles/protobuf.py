@@ -17,9 +17,12 @@ def varint(data: memoryview, at: int) -> tuple[int, int]:
     >>> varint(memoryview(bytes([0xAC, 0x02])), 0)
     (300, 2)
     """
+    size = len(data)
+    if at < size and data[at] < 0x80:  # most are tags, lengths and small counts
+        return data[at], at + 1
     value = 0
     for shift in range(0, 70, 7):
-        if at >= len(data):
+        if at >= size:
             raise BadWire("a number ends too early")
         byte = data[at]
         at += 1
