@@ -47,6 +47,7 @@ def parse(**options: Any) -> strop.Contraction:
         (lambda: strop.Contraction.parse("99999999999999999999m -> m", m=1), BadContraction),
         (lambda: strop.Contraction.parse("4000000000000000000m+k -> m k", m=1, k=1), TooLarge),
         (lambda: strop.Contraction.parse("m->m", m=10**5000), TooLarge),
+        (lambda: strop.Contraction.parse(" ".join(f"a{i}" for i in range(33)) + " -> a0"), BadContraction),
         (lambda: parse(sizes=5), BadOption),
         (lambda: parse(sizes="m=4"), BadOption),
         (lambda: parse(semiring=["+,*"]), BadSemiring),

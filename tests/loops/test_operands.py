@@ -281,6 +281,20 @@ def test_torch() -> None:
         adopt(torch.ones(3, dtype=torch.int32), name="Operand 1")
     with pytest.raises((NotAnArray, BadDtype)):
         adopt(torch.ones(3, dtype=torch.bfloat16), name="Operand 1")
+    with pytest.raises(NotAnArray, match="resolve_neg"):
+        adopt(torch.ones(3, dtype=torch.complex64).conj().imag, name="Operand 1")
+
+
+def test_values_stored_with_the_other_sign_are_not_read_as_they_lie() -> None:
+    class Negated:  # as torch's z.conj().imag: DLPack gives the memory and loses the sign
+        def is_neg(self) -> bool:
+            return True
+
+        def __array__(self, *_: object, **__: object) -> np.ndarray[Any, Any]:
+            return single(2, 3)
+
+    with pytest.raises(NotAnArray, match="resolve_neg"):
+        adopt(Negated(), name="Operand 1")
 
 
 def test_jax() -> None:

@@ -202,6 +202,10 @@ def _shared(value: Any, name: str) -> Array:
     if not (hasattr(value, "__dlpack__") or hasattr(value, "__array__")):
         reason = f"it is a {type(value).__name__}, which has neither __dlpack__ nor __array__"
         raise NotAnArray(name=name, reason=reason)
+    if getattr(value, "is_neg", bool)():  # torch's z.conj().imag: DLPack drops the sign without a word
+        raise NotAnArray(
+            name=name, reason="its values are stored with the other sign (.resolve_neg() gives plain ones)"
+        )
     if hasattr(value, "__dlpack__"):
         try:
             return np.from_dlpack(value)

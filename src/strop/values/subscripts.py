@@ -20,6 +20,7 @@ Subscript: TypeAlias = tuple[Index, ...]
 """The dimensions of one operand; empty for a scalar."""
 
 MOST_OPERANDS = 2
+MOST_AXES = 32  # loops of a nest that the code generator takes
 LARGEST = 2**62  # no 64-bit address reaches so far
 _TERM = re.compile(r"([0-9]*)([A-Za-z_][A-Za-z_0-9]*)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
@@ -90,6 +91,8 @@ def parse(text: str) -> Subscripts:
 
     output: list[str] = []
     known = {axis for operand in operands for index in operand for _, axis in index}
+    if len(known) > MOST_AXES:
+        raise BadContraction(where=text, reason=f"it has {len(known)} axes, strop takes up to {MOST_AXES}")
     for index, position in read(text, text[arrow + 2 :], arrow + 2):
         if len(index) != 1 or index[0][0] != 1:
             _fail(text, position, "the result takes plain axes only, no sums and no coefficients")
