@@ -82,6 +82,7 @@ class CodeObject:
     metadata: dict[str, Any]
     section_names: frozenset[str]
     named: int  # functions that have a symbol
+    wave: int = 64  # lanes of functions without a descriptor
 
 
 @cache
@@ -121,6 +122,7 @@ def _read(data: bytes, path: str) -> CodeObject:
         _metadata(sections),
         frozenset(section.name for section in sections),
         named,
+        next((descriptor.wave for descriptor in descriptors.values()), 64),
     )
 
 

@@ -16,7 +16,7 @@ from strop.stalls.amd.latency import latency
 from strop.stalls.amd.operands import Decoded
 from strop.stalls.amd.operands import decode as decode_text
 from strop.stalls.amd.stack import stack_resources
-from strop.stalls.amd.sync import DEPENDENCY, dependency_pends, pends, waits
+from strop.stalls.amd.sync import DEPENDENCY, dependency_pends, pends, waits, with_one_kind
 from strop.stalls.instruction import Binary, Flow, Function, Instruction, Register
 
 __all__ = ["decode", "decode_lines"]
@@ -54,18 +54,19 @@ def decode(data: bytes, *, path: str) -> Binary:
 def decode_lines(made: CodeObject, said: dict[int, tuple[Line, ...]], found: line_table.Lines) -> Iterator[Function]:
     """Functions from disassembled text: what `decode` does after the disassembler ran."""
     names = {each.address: each.name for each in made.functions}
-    usual = next((each.descriptor.wave for each in made.functions if each.descriptor), 64)
     leaves = _leaves(made, said)
     for each in made.functions:
-        wave = each.descriptor.wave if each.descriptor else usual
+        wave = each.descriptor.wave if each.descriptor else made.wave
         yield Function(
             name=each.name,
             arch=made.architecture.isa,
             address=each.address,
             size=len(each.data),
             is_kernel=each.descriptor is not None,
-            instructions=with_merges(
-                with_calls(tuple(_instructions(made, each, said[each.address], found, wave, names, leaves)), leaves)
+            instructions=with_one_kind(
+                with_merges(
+                    with_calls(tuple(_instructions(made, each, said[each.address], found, wave, names, leaves)), leaves)
+                )
             ),
         )
 

@@ -142,10 +142,9 @@ def disassemble(data: bytes, made: CodeObject, *, path: str) -> dict[int, tuple[
     Raises :class:`DisassemblerMissing`, :class:`DisassemblerFailed`.
     """
     tool = pick(made.architecture)
-    usual = next((each.descriptor.wave for each in made.functions if each.descriptor), 64)
     found: dict[int, tuple[Line, ...]] = {}
-    for wave in sorted({each.descriptor.wave if each.descriptor else usual for each in made.functions}):
-        group = [each for each in made.functions if (each.descriptor.wave if each.descriptor else usual) == wave]
+    for wave in sorted({each.descriptor.wave if each.descriptor else made.wave for each in made.functions}):
+        group = [each for each in made.functions if (each.descriptor.wave if each.descriptor else made.wave) == wave]
         run = _by_wheel if tool.is_wheel else _by_objdump
         said = {line.address: line for line in run(tool, data, made.architecture, group, wave, path)}
         for function in group:

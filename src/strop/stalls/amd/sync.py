@@ -7,15 +7,16 @@ with no instruction that waits, so their producers pend on nothing. An exception
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from strop.stalls.amd.operands import Decoded
-from strop.stalls.instruction import Pend, Use, Wait, When
+from strop.stalls.instruction import Instruction, Pend, Use, Wait, When
 
 TABLE = {"gfx9": "gfx9", "gfx90a": "gfx9", "gfx940": "gfx9", "gfx10": "gfx10", "gfx11": "gfx10"}
 TABLE |= {"gfx12": "gfx12", "gfx1250": "gfx12"}
@@ -24,6 +25,8 @@ WAITS |= {"gfx12": "gfx12", "gfx1250": "gfx12"}
 DEPENDENCY = ("va_vdst", "va_sdst", "va_ssrc", "va_vcc", "vm_vsrc", "sa_sdst")
 # s_wait_event and hold_cnt name no operation of this wave that a slice could blame.
 IGNORED = ("hold_cnt",)
+NAMED = re.compile(r"(?:depctr_)?(\w+)\((\d+)\)")
+NUMBER = re.compile(r"(?:^|[ ,])(-?(?:0x[0-9a-fA-F]+|\d+))(?: <.*)?$")
 SCALAR_SPACES = ("s", "vcc", "ttmp")
 
 
@@ -104,6 +107,27 @@ def waits(decoded: Decoded, word: int, family: str) -> tuple[Wait, ...]:
     return tuple(found)
 
 
+def immediate(text: str, family: str) -> int:
+    """The 16-bit field of an instruction of which only the text is there: a wait's counts, a branch's distance.
+
+    >>> hex(immediate("s_waitcnt vmcnt(17) lgkmcnt(0)", "gfx940")), immediate("s_cbranch_scc0 65521", "gfx940")
+    ('0x4071', 65521)
+    """
+    opcode, _, rest = text.partition(" ")
+    fields = _fields(opcode, family)
+    named = {name: int(count) for name, count in NAMED.findall(rest)}
+    if fields and named:
+        word = 0
+        for field in fields:
+            left = named.get(field.counter, (1 << sum(bits for _, bits in field.pieces)) - 1)
+            for low, bits in field.pieces:
+                word |= (left & (1 << bits) - 1) << low
+                left >>= bits
+        return word
+    number = NUMBER.search(rest)
+    return int(number[1], 0) & 0xFFFF if number and opcode.startswith("s_") else 0
+
+
 def pends(decoded: Decoded, family: str) -> tuple[Pend, ...]:
     """The counters that an instruction is pending on."""
     return _pends(decoded.event, family) if decoded.event else ()
@@ -133,3 +157,20 @@ def dependency_pends(decoded: Decoded, waited: Iterable[str]) -> tuple[Pend, ...
 
 def _reads(uses: tuple[Use, ...], spaces: tuple[str, ...]) -> bool:
     return any(use.register.space in spaces for use in uses)
+
+
+def with_one_kind(code: Sequence[Instruction]) -> tuple[Instruction, ...]:
+    """On expcnt, let exports be pending until their result where parameters are read from LDS as well (gfx11 on).
+
+    An export holds the counter until its operands are read, a parameter until it is there. A count spans both, so they
+    have to be of one kind for an order to be seen; a shader reads its parameters before it exports.
+    """
+    if not any(pend.resource == "expcnt" and pend.when is When.RESULT for each in code for pend in each.pends):
+        return tuple(code)
+    made = []
+    for each in code:
+        if any(pend.resource == "expcnt" and pend.when is When.OPERANDS_READ for pend in each.pends):
+            pends = (Pend("expcnt", When.RESULT, False) if pend.resource == "expcnt" else pend for pend in each.pends)
+            each = replace(each, pends=tuple(pends))
+        made.append(each)
+    return tuple(made)
