@@ -53,6 +53,7 @@ class Tiles:
         self.names = nest.contraction.axes
         inner = {loop.axis: at for at, loop in enumerate(nest.loops)}
         self.extent = tuple(nest.extent(inner[axis]) for axis in self.names)
+        self._known: dict[tuple[Shape, int, int], float] = {}
         self.single = {axis for axis in self.names if sum(loop.axis == axis for loop in nest.loops) == 1}
 
     def ranked(self, most: int = 4) -> list[Ranked]:
@@ -167,6 +168,12 @@ class Tiles:
 
     def _tile(self, shape: Shape, rows: int, columns: int) -> float:
         """Cycles of a tile of rows times columns (vectors) over the whole reduction."""
+        key = (shape, rows, columns)
+        if key not in self._known:
+            self._known[key] = self._tile_cycles(shape, rows, columns)
+        return self._known[key]
+
+    def _tile_cycles(self, shape: Shape, rows: int, columns: int) -> float:
         facts, machine = self.facts, self.machine
         inside = [1] * len(self.names)
         inside[shape.vector] = columns * facts.lanes
@@ -243,7 +250,7 @@ class Tiles:
         extent = self.extent[shape.rows]
         most = max(1, min(extent, room // width))
         best = (inf, 1)
-        for count in {-(-extent // rows) for rows in range(most, max(0, most // 3 - 1), -1)}:
+        for count in {-(-extent // rows) for rows in range(most, max(0, most // 2 - 1), -1)}:
             big = -(-extent // count)
             wide = extent - count * (big - 1)
             cycles = wide * self._tile(shape, big, width)

@@ -133,7 +133,7 @@ def test_failures_are_data(name: str) -> None:
 
     search, told = run(name, 40, cost)
     right = [value for _, value in told if value < math.inf]
-    assert len(told) >= 30
+    assert len(right) >= 3
     assert search.best[1] == min(right)
 
 
