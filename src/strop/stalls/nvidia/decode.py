@@ -1,4 +1,4 @@
-"""From a cubin to functions of decoded instructions."""
+"""From a cubin, or a container of cubins, to functions of decoded instructions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from strop.stalls.instruction import Binary, Flow, Function, Guard, Instruction
 from strop.stalls.nvidia import branches
 from strop.stalls.nvidia.control import Control, control_of
 from strop.stalls.nvidia.disassemble import Listing, Row, disassemble, parse
-from strop.stalls.nvidia.elf import TEXT, Cubin, Section, Symbol, read_cubin
+from strop.stalls.nvidia.elf import TEXT, Cubin, Section, Symbol, is_cubin, read_cubin
+from strop.stalls.nvidia.fatbin import cubins
 from strop.stalls.nvidia.opcodes import FIRST, LAST, Form, form_of
 from strop.stalls.nvidia.operands import Effects, effects_of, hidden_descriptor, split_guard
 from strop.stalls.nvidia.sync import member_of, sync_of
@@ -20,27 +21,43 @@ SIZE = 16  # bytes of an instruction since Volta
 
 
 def decode(data: bytes, *, path: str, listing: str | None = None) -> Binary:
-    """Decode a cubin (:class:`UnreadableBinary` where it is none or damaged).
+    """Decode a cubin, or all cubins of a fat binary or of a host program with fat binaries in it.
 
-    `listing` is the text of `nvdisasm -c -g -gi -hex`; without it nvdisasm is run, and must be installed
-    (:class:`DisassemblerMissing`).
+    A function's address is its offset in the cubin's file; its `arch` is the cubin's. `listing` is the text of `nvdisasm -c -g -gi -hex` of a
+    cubin; without it nvdisasm is run. Raises :class:`UnreadableBinary`, :class:`UnknownArchitecture`,
+    :class:`DisassemblerMissing`, :class:`DisassemblerFailed`.
     """
-    cubin = read_cubin(data, path=path)
-    arch = f"sm_{cubin.sm}"
-    if not FIRST <= cubin.sm <= LAST:
-        raise UnknownArchitecture(path=path, arch=arch, known=f"sm_{FIRST} to sm_{LAST}")
-    parsed = parse(disassemble(data, path=path, sm=cubin.sm) if listing is None else listing)
-    decoder = _Decoder(cubin, parsed, arch)
-    functions = tuple(function for section in cubin.sections for function in decoder.section(section))
+    parts = [data] if is_cubin(data) else [cubin for _, cubin in cubins(data, path=path)]
+    if not parts:
+        raise UnreadableBinary(path=path, reason="it holds no cubin")
+    functions: list[Function] = []
+    archs: dict[str, None] = {}
+    missing: dict[str, None] = {}
+    skipped: dict[str, None] = {}
+    for part in parts:
+        cubin = read_cubin(part, path=path)
+        arch = f"sm_{cubin.sm}"
+        if not FIRST <= cubin.sm <= LAST:
+            skipped[arch] = None
+            continue
+        text = disassemble(part, path=path, sm=cubin.sm) if listing is None else listing
+        decoder = _Decoder(cubin, parse(text), arch)
+        found = tuple(function for section in cubin.sections for function in decoder.section(section))
+        functions += found
+        archs[arch] = None
+        missing.update(dict.fromkeys(decoder.missing(found)))
+    if skipped and not archs:
+        raise UnknownArchitecture(path=path, arch=", ".join(skipped), known=f"sm_{FIRST} to sm_{LAST}")
     if not functions:
         raise UnreadableBinary(path=path, reason="it holds no code")
+    missing.update(dict.fromkeys(f"code for {arch}, which strop doesn't know" for arch in skipped))
     return Binary(
         path=path,
         vendor="nvidia",
-        arch=arch,
+        arch=",".join(archs),
         digest=hashlib.sha256(data).hexdigest(),
-        functions=functions,
-        missing=tuple(decoder.missing(functions)),
+        functions=tuple(functions),
+        missing=tuple(missing),
     )
 
 

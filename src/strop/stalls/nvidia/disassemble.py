@@ -6,8 +6,9 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from strop.bench.foreign import ForeignResult, Limits, run_foreign
@@ -67,9 +68,10 @@ def _places() -> Iterator[str]:
         yield found
 
 
+@cache
 def release_of(program: str) -> tuple[int, int]:
     """The CUDA release of an nvdisasm, (0, 0) if it doesn't say."""
-    result = _run([program, "--version"], program, 10.0)
+    result = _run(program, ["--version"], 10.0)
     match = _RELEASE.search(result.stdout.decode(errors="replace"))
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -98,7 +100,7 @@ def disassemble(data: bytes, *, path: str, sm: int) -> str:
         if not covers(release, sm):
             tried.append(f"{program} of CUDA {release[0]}.{release[1]} doesn't know it")
             continue
-        result = _run([program, *OPTIONS, "in.cubin"], program, 60.0 + len(data) / 1e5, data)
+        result = _run(program, [*OPTIONS, "in.cubin"], 60.0 + len(data) / 1e5, data)
         if result.verdict is Verdict.OK:
             return result.stdout.decode("utf-8", "replace")
         words = result.stderr.decode(errors="replace").strip().splitlines()
@@ -110,10 +112,11 @@ def disassemble(data: bytes, *, path: str, sm: int) -> str:
     )
 
 
-def _run(argv: list[str], program: str, seconds: float, cubin: bytes | None = None) -> ForeignResult:
+def _run(program: str, options: Sequence[str], seconds: float, cubin: bytes = b"") -> ForeignResult:
+    # The program is laid beside its input: the sandbox's user needn't be able to reach where it is installed.
     return run_foreign(
-        argv,
-        files={"in.cubin": cubin} if cubin is not None else None,
+        ["./nvdisasm", *options],
+        files={"nvdisasm": Path(program).read_bytes(), "in.cubin": cubin},
         limits=Limits(
             wall_s=seconds,
             cpu_s=seconds,
@@ -121,7 +124,6 @@ def _run(argv: list[str], program: str, seconds: float, cubin: bytes | None = No
             file_bytes=4096 * MIB,
             output_bytes=2048 * MIB,
         ),
-        readable=[str(Path(program).parent)],
     )
 
 

@@ -50,6 +50,11 @@ class Cubin:
         return any(section.name == ".debug_line" and section.size for section in self.sections)
 
 
+def is_cubin(data: bytes) -> bool:
+    """Whether `data` begins as a cubin does."""
+    return data[:4] == b"\x7fELF" and len(data) >= 20 and struct.unpack_from("<H", data, 18)[0] == MACHINE
+
+
 def read_cubin(data: bytes, *, path: str) -> Cubin:
     """Read headers, sections and function symbols; :class:`UnreadableBinary` where the file contradicts itself."""
     try:
