@@ -83,8 +83,9 @@ def _rows(path: Path) -> Iterator[list[Any]]:
 
 
 def _row(row: list[Any], at: dict[str, int], where: str, path: Path) -> Row:
-    if len(row) < len(at):
-        what = f"{where} has {len(row)} of {len(at)} fields"
+    columns = max(at.values()) + 1  # a damaged header may name one twice
+    if len(row) < columns:
+        what = f"{where} has {len(row)} of {columns} fields"
         raise CorruptProfile(format=FORMAT, path=str(path), what=what)
 
     def count(name: str) -> int:
