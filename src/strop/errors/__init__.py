@@ -18,6 +18,7 @@ from strop.errors.schedules import *
 from strop.errors.options import *
 from strop.errors.store import *
 from strop.errors.profiles import *
+from strop.errors.diagnosis import *
 from strop.errors.machine import *
 from strop.errors.binaries import *
 from strop.errors.ends import *

@@ -29,10 +29,12 @@ SKID_DECAY = 0.7  # a sample skids by one instruction rather than by two
 
 def blame(function: Function, samples: Samples, slicer: Slicer | None = None) -> Blame:
     """Attribute every sample of a function."""
-    return _Strop(slicer or Slicer(function), samples).blame()
+    return Blamer(slicer or Slicer(function), samples).blame()
 
 
-class _Strop:
+class Blamer:
+    """One function's attribution."""
+
     def __init__(self, slicer: Slicer, samples: Samples) -> None:
         self.slicer, self.samples = slicer, samples
         self.graph, self.code = slicer.graph, slicer.code
@@ -42,6 +44,7 @@ class _Strop:
         self.has_reasons = samples.has_reasons
 
     def blame(self) -> Blame:
+        """Attribute every sample."""
         near = {index: self._around(index) for index in self.samples.at}
         self.slicer.prepare({waiter for several in near.values() for waiter, _ in several})
         found: list[Attribution] = []
@@ -115,6 +118,10 @@ class _Strop:
             cycles = self.stalled.get(waiter, 0) / here
         return shares(options, away, paths, cycles)
 
+    def expected(self, waiter: int, reason: Reason) -> float:
+        """Return how much an instruction would stall for a reason by the tables, in no unit of its own."""
+        return self._pull(waiter, self._shares(waiter, self._options(waiter, reason)))
+
     def _pull(self, waiter: int, owned: list[Share]) -> float:
         """Return how much an instruction would stall by the tables: samples skid from where there are many."""
         expected = max((sum(one.exposed) / 2 for one in owned), default=0.0)
@@ -151,6 +158,7 @@ class _Strop:
                     part=Part.ATTRIBUTED,
                     samples=mine,
                     hidden=lost,
+                    of=plain.samples,
                     cause=cause,
                     anchor=one.waiter,
                     need=one.need,

@@ -68,6 +68,7 @@ class Attribution:
     part: Part
     samples: int
     hidden: int = 0
+    of: int = 0  # the samples that `share` is a share of; 0: these
     cause: int | None = None
     anchor: int | None = None
     need: Need | None = None

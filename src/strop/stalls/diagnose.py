@@ -1,0 +1,129 @@
+"""The main path: a profile and its binaries → why each kernel stalls.
+
+read the profile → find and decode the binaries → put samples on instructions → blame → account → rank the causes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strop.errors import NoSamples, StropError, UnknownKernel, UnknownMethod, UnreadableBinary
+from strop.stalls.instruction import Binary
+from strop.stalls.profiles.profile import EmbeddedBinary, KernelProfile, Profile
+from strop.values.diagnosis import Diagnosis, KernelDiagnosis
+
+if TYPE_CHECKING:
+    from strop.stalls.code import Code
+
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """A diagnosis with what it was made from: for pages that show code beside it."""
+
+    diagnosis: Diagnosis
+    profile: Profile
+    binaries: Mapping[str, Binary] = field(default_factory=dict)  # by the kernel's name
+
+
+def diagnose(
+    path: str | Path, binary: str | Path | None = None, kernel: str | None = None, method: str = "strop"
+) -> Diagnosis:
+    """Say why the kernels of a GPU profile stall.
+
+    `path`: a profile (a file, a database's directory, or any file in one). `binary`: the GPU binary that ran, where it
+    is neither in the profile nor beside it. `kernel`: only kernels with this in their name. `method`: `strop`, or
+    `leo`, `nearest`, `raw` to compare with.
+
+    Raises the readers' and decoders' errors; :class:`NoSamples`; :class:`OtherBinary` where the samples don't fit the
+    binary; :class:`UnknownKernel`, :class:`UnknownMethod`.
+    """
+    return analyse(path, binary, kernel, method).diagnosis
+
+
+def analyse(
+    path: str | Path, binary: str | Path | None = None, kernel: str | None = None, method: str = "strop"
+) -> Analysis:
+    """Diagnose, and keep the binaries and the profile."""
+    from strop.stalls.kernel import diagnose_kernel
+    from strop.stalls.methods import METHODS
+    from strop.stalls.profiles import recognise
+
+    if method not in METHODS:
+        raise UnknownMethod(method=method, methods=", ".join(METHODS))
+    profile = recognise.read(path)
+    if not any(each.samples for each in profile.kernels):
+        raise NoSamples(
+            format=profile.format, path=str(path), why="all its counts are 0", collect="see the tool's sampling options"
+        )
+    chosen = [each for each in profile.kernels if each.samples and (kernel is None or kernel in each.name)]
+    if not chosen:
+        names = ", ".join(each.name for each in profile.kernels[:NAMES_SHOWN])
+        more = len(profile.kernels) - NAMES_SHOWN
+        raise UnknownKernel(kernel=kernel, names=names + (f" and {more} more" if more > 0 else ""))
+    library = _Library(profile, binary)
+    found: list[KernelDiagnosis] = []
+    used: dict[str, Binary] = {}
+    for each in sorted(chosen, key=lambda one: (-one.samples, one.name)):
+        code = library.binary_of(each)
+        if code is not None:
+            used[each.name] = code.binary
+        found.append(diagnose_kernel(each, code, profile=profile, method=method))
+    return Analysis(diagnosis=Diagnosis(kernels=tuple(found)), profile=profile, binaries=used)
+
+
+class _Library:
+    """The binaries at hand, decoded when a kernel needs one."""
+
+    def __init__(self, profile: Profile, given: str | Path | None) -> None:
+        self._given = None if given is None else _file(Path(given))
+        self._embedded = profile.binaries
+        self._decoded: dict[str, Code] = {}
+        self._failed: dict[str, StropError] = {}
+
+    def binary_of(self, kernel: KernelProfile) -> Code | None:
+        """Return the code that a kernel ran from; None where no binary is at hand."""
+        if self._given is not None:
+            return self._decode(self._given)
+        named = [one for one in self._embedded if kernel.module in (one.name, Path(one.name).name)]
+        options = named or list(self._embedded)
+        failed: StropError | None = None
+        best = None
+        for one in options:
+            try:
+                code = self._decode(one)
+            except StropError as error:
+                failed = failed or error
+                continue
+            if code.holds(kernel):
+                return code
+            best = best or (code if named else None)
+        if best is None and failed is not None:
+            raise failed
+        return best
+
+    def _decode(self, one: EmbeddedBinary) -> Code:
+        from strop.stalls import binaries
+        from strop.stalls.code import Code
+
+        key = one.origin + one.name
+        if key in self._failed:
+            raise self._failed[key]
+        if key not in self._decoded:
+            try:
+                self._decoded[key] = Code(binaries.decode(one.data, path=one.origin or one.name))
+            except StropError as error:
+                self._failed[key] = error
+                raise
+        return self._decoded[key]
+
+
+def _file(path: Path) -> EmbeddedBinary:
+    try:
+        return EmbeddedBinary(name=path.name, data=path.read_bytes(), origin=str(path))
+    except OSError as error:
+        raise UnreadableBinary(path=str(path), reason=error.strerror or str(error)) from None
