@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sqlite3
 import struct
 from collections.abc import Callable
@@ -31,6 +32,11 @@ def refused(path: Path, kind: type[StropError], *words: str) -> str:
 def test_no_such_file(tmp_path: Path) -> None:
     refused(tmp_path / "nothing", errors.MissingProfile, "No such file")
     refused(tmp_path / "a\0b", errors.MissingProfile)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused(tmp_path / "pipe", errors.NotAProfile, "save it to a file")
 
 
 @pytest.mark.parametrize(
@@ -212,3 +218,18 @@ def test_rocpd(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE rocpd_string_1 (x)")
     connection.close()
     refused(tmp_path / "x.db", errors.NoSamples, "without PC sampling")
+
+
+def test_tables_and_texts_that_overlap(tmp_path: Path) -> None:
+    """A small file can't ask for large work: thousands of functions that share one long name."""
+    folder = fork(tmp_path)
+    data = bytearray((folder / "meta.db").read_bytes())
+    (section,) = struct.unpack_from("<Q", data, 0x88)
+    names = len(data)
+    data += b"n" * 100_000 + b"\0"
+    table = len(data) + -len(data) % 8
+    data += bytes(table - len(data))
+    data += b"".join(struct.pack("<QQQQII", names + at, 0, 0, 0, 0, 0) for at in range(2000))
+    struct.pack_into("<QIH", data, section, table, 2000, 40)
+    (folder / "meta.db").write_bytes(data)
+    refused(folder, errors.CorruptProfile, "texts overlap")

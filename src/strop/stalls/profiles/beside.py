@@ -9,6 +9,7 @@ from pathlib import Path
 from strop.stalls.profiles.profile import EmbeddedBinary
 
 _LARGEST = 1 << 28  # bytes of a binary; PyTorch's largest code objects have some 100 MB
+_MOST_BYTES = 1 << 30  # of all binaries together
 _MOST = 256  # files looked at; a directory with more isn't one that a profiler made for this profile
 _MACHINES = {190: "nvidia", 224: "amd", 205: "intel"}  # e_machine: EM_CUDA, EM_AMDGPU, EM_INTELGT
 _BUNDLES = {b"__CLANG_OFFLOAD_BUNDLE__": "amd", b"\x50\xed\x55\xba": "nvidia"}  # an offload bundle, a fatbin
@@ -31,15 +32,18 @@ def binaries_near(profile: Path, *, wanted: Collection[str] | None = None) -> tu
     `wanted` are file names to return, None for all. What can't be read is left out: the search is a courtesy.
     """
     found: dict[str, EmbeddedBinary] = {}
+    left = _MOST_BYTES
     for path in _candidates(profile):
         if path.name in found or (wanted is not None and path.name not in wanted):
             continue
         try:
-            if path.stat().st_size > _LARGEST or not path.is_file():
+            size = path.stat().st_size
+            if size > min(left, _LARGEST) or not path.is_file():
                 continue
             with path.open("rb") as file:
                 head = file.read(32)
                 if vendor_of(head) is not None:
+                    left -= size
                     found[path.name] = EmbeddedBinary(name=path.name, data=head + file.read(), origin=str(path))
         except OSError:
             continue

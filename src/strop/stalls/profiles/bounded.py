@@ -23,6 +23,10 @@ class Bounded:
         self.size = len(data)
         self.path = path
         self.format = format
+        # Tables and texts of a sound file lie apart. Their sums are bounded, so that offsets that were tampered with
+        # can't make a small file cost much.
+        self._entries_left = self.size
+        self._text_left = self.size + _LONGEST_TEXT
 
     def corrupt(self, what: str) -> CorruptProfile:
         """Return the error that says what can't be."""
@@ -62,6 +66,9 @@ class Bounded:
         end = self.data.find(b"\0", offset, min(self.size, offset + _LONGEST_TEXT))
         if end < 0:
             raise self.corrupt(f"{what} at offset {offset} has no end")
+        self._text_left -= end - offset
+        if self._text_left < 0:
+            raise self.corrupt("its texts overlap")
         return self.data[offset:end].decode("utf-8", "replace")
 
     def table(self, offset: int, count: int, stride: int, least: int, what: str) -> Iterator[int]:
@@ -69,6 +76,9 @@ class Bounded:
         if count and stride < least:
             raise self.corrupt(f"an entry of {what} has {stride} bytes instead of {least} or more")
         self.check(offset, count * stride, what)
+        self._entries_left -= count
+        if self._entries_left < 0:
+            raise self.corrupt("its tables overlap")
         return iter(range(offset, offset + count * stride, stride) if count else ())
 
 

@@ -19,6 +19,7 @@ _NEWEST = 3  # major version of the file
 _COLUMNS = ("ISA", "_", "LineNumber", "Source", "Codeobj", "Vaddr", "Hit", "Latency", "Stall", "Idle")
 _LARGEST_SOURCE = 1 << 24  # bytes
 _MOST_SOURCES = 1000
+_MOST_SOURCE_BYTES = 1 << 28
 
 
 def read(path: Path) -> Profile:
@@ -126,6 +127,7 @@ def _sources(path: Path) -> tuple[dict[str, str], int]:
     """Return the sources that snapshots.json beside names (original path -> text), and how many of them are missing."""
     texts: dict[str, str] = {}
     missing = 0
+    left = _MOST_SOURCE_BYTES
     tree: Any = None
     with suppress(StropError), open_json(path.parent / "snapshots.json", format=FORMAT) as stream:
         tree = stream.value()
@@ -137,7 +139,9 @@ def _sources(path: Path) -> tuple[dict[str, str], int]:
         elif isinstance(node, str):
             copy = path.parent / Path(node).name  # a name in it never leads elsewhere
             try:
-                if copy.stat().st_size <= _LARGEST_SOURCE:
+                size = copy.stat().st_size
+                if size <= min(left, _LARGEST_SOURCE):
+                    left -= size
                     texts[folder] = copy.read_text(encoding="utf-8", errors="replace")
             except (OSError, ValueError):
                 missing += 1

@@ -88,6 +88,8 @@ def _in_folder(folder: Path) -> _Found:
 def _of_file(path: Path, *, alone: bool = False) -> _Found:
     """Return the reader of a file; `alone` says that what lies beside it doesn't count."""
     try:
+        if path.exists() and not path.is_file():
+            raise NotAProfile(path=str(path), found="it is a pipe or a device; save it to a file first")
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except (OSError, ValueError) as error:

@@ -71,6 +71,6 @@ class Columns:
         if len(row) < len(self.names):
             what = f"row {self.count} has {len(row)} of {len(self.names)} fields"
             raise TruncatedProfile(format=self.format, path=self.path, what=what)
-        if len(row) > len(self.names):
+        if any(field.strip() for field in row[len(self.names) :]):  # a separator at the end of a row adds nothing
             what = f"row {self.count} has {len(row)} fields for {len(self.names)} columns"
             raise CorruptProfile(format=self.format, path=self.path, what=what)
