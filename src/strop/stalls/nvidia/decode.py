@@ -23,9 +23,9 @@ SIZE = 16  # bytes of an instruction since Volta
 def decode(data: bytes, *, path: str, listing: str | None = None) -> Binary:
     """Decode a cubin, or all cubins of a fat binary or of a host program with fat binaries in it.
 
-    A function's address is its offset in the cubin's file; its `arch` is the cubin's. `listing` is the text of `nvdisasm -c -g -gi -hex` of a
-    cubin; without it nvdisasm is run. Raises :class:`UnreadableBinary`, :class:`UnknownArchitecture`,
-    :class:`DisassemblerMissing`, :class:`DisassemblerFailed`.
+    A function's address is its offset in the cubin's file; its `arch` is the cubin's. `listing` is the text of
+    `nvdisasm -c -g -gi -hex` of a cubin; without it nvdisasm is run. Raises :class:`UnreadableBinary`,
+    :class:`UnknownArchitecture`, :class:`DisassemblerMissing`, :class:`DisassemblerFailed`.
     """
     parts = [data] if is_cubin(data) else [cubin for _, cubin in cubins(data, path=path)]
     if not parts:
