@@ -19,11 +19,12 @@ __global__ void stencil7(const float *in, float *out, int nx, int ny, int nz) {
 // loop-carried: the load of the next round is issued before this round's is used
 __global__ void pipelined(const float4_ *__restrict__ x, float4_ *__restrict__ y, int n, int stride) {
   int i = gid();
-  float4_ next = x[i];
+  float4_ next = y[i];
   float4_ sum = 0;
   for (int k = 0; k < n; ++k) {
     float4_ now = next;
     next = x[i + (k + 1) * stride];
+    __builtin_amdgcn_sched_barrier(0);
     sum += now * now;
   }
   y[i] = sum;
@@ -122,17 +123,17 @@ __global__ void scratch(const int *x, int *y, int n) {
 }
 
 // more live values than registers: spills to scratch (and of SGPRs to lanes of a VGPR)
-__global__ void __attribute__((amdgpu_num_vgpr(24))) spills(const float *x, float *y, int n) {
-  float v[40];
+__global__ void __attribute__((amdgpu_num_vgpr(24), amdgpu_waves_per_eu(8))) spills(const float *x, float *y, int n) {
+  float v[80];
 #pragma unroll
-  for (int i = 0; i < 40; ++i) v[i] = x[gid() + i * n];
+  for (int i = 0; i < 80; ++i) v[i] = x[gid() + i * n];
   for (int k = 0; k < n; ++k) {
 #pragma unroll
-    for (int i = 0; i < 40; ++i) v[i] = v[i] * v[(i + 7) % 40] + 1.0f;
+    for (int i = 0; i < 80; i += 4) v[i] = v[i] * v[(i + 7) % 80] + 1.0f;
   }
   float s = 0;
 #pragma unroll
-  for (int i = 0; i < 40; ++i) s += v[i] * v[(i * 3) % 40];
+  for (int i = 0; i < 80; ++i) s += v[i] * v[(i * 3) % 80];
   y[gid()] = s;
 }
 
