@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from strop.stalls.candidates import FIXED, Candidate, candidates
+from strop.stalls.candidates import ORDER, Candidate, candidates
 from strop.stalls.distance import Distances
 from strop.stalls.flow.memory import is_barrier
 from strop.stalls.flow.needs import Need
@@ -21,6 +21,7 @@ from strop.stalls.slice import Slicer
 
 UNLIKELY = 0.25  # of the best match: candidates below it stay out
 NEGLIGIBLE = 1e-9
+RESULTS = (Need.RAW, Need.RAW_LATER)
 # Operands are read when the unit takes the instruction from its queue. No table has it; judged.
 READ_OPERANDS = Latency(4, 100, "judged")
 REGION_BLOCKS = 64  # how far back from a barrier the slowest instruction is sought
@@ -106,13 +107,16 @@ class Blamer:
         ]
         best = max((one.match for one in found), default=0.0)
         kept = [one for one in found if one.match >= UNLIKELY * best]
-        needed = [one for one in kept if one.kind != FIXED or one.need is Need.RAW]
-        return needed or kept
+        if any(one.need in RESULTS for one in kept):
+            # A store's acknowledgement seldom outlasts loads that were issued after it.
+            kept = [one for one in kept if one.kind != ORDER or one.need is not Need.ORDER]
+        return kept
 
     def _shares(self, waiter: int, options: list[Candidate]) -> list[Share]:
         here = max(self.frequency.of(waiter), NEGLIGIBLE)
         paths = [min(1.0, max(self.frequency.of(one.producer) / here, 0.02)) for one in options]
-        away = self.distances.to(waiter, {one.producer for one in options})
+        horizon = max((one.latency.high for one in options), default=0) * 1.5
+        away = self.distances.to(waiter, {one.producer for one in options}, horizon)
         cycles = None
         if self.frequency.known[self.graph.block_of[waiter]] and not self.samples.skid:
             cycles = self.stalled.get(waiter, 0) / here

@@ -38,7 +38,8 @@ class _Row:
     samples: int = 0
     low: float = 0.0
     high: float = 0.0
-    shown_low: float = 0.0  # the same without what is hidden
+    shown: float = 0.0  # the same three without what is hidden
+    shown_low: float = 0.0
     shown_high: float = 0.0
     evidence: dict[str, None] = field(default_factory=dict)
     needs: dict[str, None] = field(default_factory=dict)
@@ -76,7 +77,7 @@ def diagnose_kernel(kernel: KernelProfile, code: Code | None, *, profile: Profil
                 _add_loose(rows, place, count, code is not None)
     accounting = account(profile.unit, attributions, unplaced=unplaced, own=own, issued=issued)
     stalls = accounting.total - accounting.parts[Part.ISSUED.value]
-    ranked = sorted(rows.values(), key=lambda row: (-row.shown_high, -row.samples))
+    ranked = sorted(rows.values(), key=lambda row: (-row.shown, -row.samples))
     return KernelDiagnosis(
         name=kernel.name,
         arch=code.binary.arch if code is not None else "unknown",
@@ -194,6 +195,7 @@ def _tally(row: _Row, one: Attribution) -> None:
     whole = one.of or one.samples
     shown = 0.0 if one.reason is Reason.SELECTED_OTHER else 1 - one.hidden / one.samples
     row.samples += one.samples
+    row.shown += one.samples * shown
     row.low += whole * one.share[0]
     row.high += whole * one.share[1]
     row.shown_low += whole * one.share[0] * shown
@@ -209,6 +211,7 @@ def _add_loose(rows: dict[tuple[object, ...], _Row], place: Place, count: Count,
     row.low += count.samples
     row.high += count.samples
     shown = 0 if count.reason is Reason.SELECTED_OTHER else count.samples - count.hidden
+    row.shown += shown
     row.shown_low += shown
     row.shown_high += shown
     row.reasons[count.vendor_reason] += count.samples

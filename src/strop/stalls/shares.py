@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from strop.stalls.candidates import Candidate
 from strop.stalls.distance import Distance
@@ -44,7 +43,8 @@ def shares(
 
     `paths`: how often the way from each candidate is taken, of all times that the wait is reached. `stall_cycles`: how
     long one execution stalled, where the samples say so: a producer that can't take that long is the less likely.
-    Each kind's latency is varied on its own between its bounds, all of a kind together: the bounds are of the tables.
+    Latencies are varied between their bounds, those of a kind together (the bounds are the tables'), one kind at a time
+    and all at once.
     """
     if not candidates:
         return []
@@ -53,11 +53,12 @@ def shares(
         one.match * path * _feasible(one.latency, distance, stall_cycles)
         for one, path, distance in zip(candidates, paths, away, strict=True)
     ]
-    kinds = sorted({one.kind for one in candidates})[:3]
-    scenarios = [_weigh(candidates, away, base, {})]
-    for bounds in product((0, 1, 2), repeat=len(kinds)):
-        scenarios.append(_weigh(candidates, away, base, dict(zip(kinds, bounds, strict=True))))
-    scenarios.append(_weigh(candidates, away, base, {}, issuing=True))
+    kinds = sorted({one.kind for one in candidates})
+    scenarios = [_weigh(candidates, away, base, {}), _weigh(candidates, away, base, {}, issuing=True)]
+    for bound in (0, 2):
+        scenarios += [_weigh(candidates, away, base, {kind: bound}) for kind in kinds]
+        if len(kinds) > 1:
+            scenarios.append(_weigh(candidates, away, base, dict.fromkeys(kinds, bound)))
     return [
         Share(
             middle=scenarios[0][at],
