@@ -95,7 +95,9 @@ def page(records: list[dict[str, Any]]) -> str:
 def headlines(records: list[dict[str, Any]]) -> str:
     """What the README shows: a few bars, and how many of all were reached."""
     said = f"{verdicts(records)} All of them: [docs/performance.md](docs/performance.md)."
-    return "\n\n".join([origin(records), bars(records, only="headline"), said])
+    machine, versions = records[0]["machine"], records[0]["versions"]
+    where = f"Measured on {machine['cpu']}, {machine['cores']} cores, with NumPy {versions['numpy']}:"
+    return "\n\n".join([where, bars(records, only="headline"), said])
 
 
 def script(record: dict[str, Any]) -> str:
