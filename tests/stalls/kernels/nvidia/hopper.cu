@@ -2,6 +2,10 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#ifndef FULL
+#define FULL 1  // 0: the small set that is committed as a fixture
+#endif
+
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 struct __align__(64) Maps { int4 at[16]; };  // two tensor maps of 128 bytes, as the driver encodes them
 __device__ __forceinline__ uint32_t shared_address(const void* p) { return (uint32_t)__cvta_generic_to_shared(p); }
@@ -79,10 +83,19 @@ __global__ void __launch_bounds__(128) tensor_pipeline(const __grid_constant__ M
 #pragma unroll
   for (int i = 0; i < 8; ++i) c[i * 128 + threadIdx.x] = d[0][i] + d[1][i];
 }
+#if FULL
 template __global__ void tensor_pipeline<2, 0>(const __grid_constant__ Maps, float*, int);
+#endif
 template __global__ void tensor_pipeline<3, 1>(const __grid_constant__ Maps, float*, int);
+#if FULL
 template __global__ void tensor_pipeline<4, 1>(const __grid_constant__ Maps, float*, int);
+template __global__ void tensor_pipeline<2, 1>(const __grid_constant__ Maps, float*, int);
+template __global__ void tensor_pipeline<3, 0>(const __grid_constant__ Maps, float*, int);
+template __global__ void tensor_pipeline<5, 3>(const __grid_constant__ Maps, float*, int);
+template __global__ void tensor_pipeline<6, 2>(const __grid_constant__ Maps, float*, int);
+template __global__ void tensor_pipeline<8, 4>(const __grid_constant__ Maps, float*, int);
 template __global__ void tensor_pipeline<4, 2>(const __grid_constant__ Maps, float*, int);
+#endif
 
 // Several groups in flight, waited for with different depths; one operand from registers.
 template <int GROUPS>
@@ -107,9 +120,39 @@ __global__ void __launch_bounds__(128) groups(const uint32_t* __restrict__ x, fl
 #pragma unroll
     for (int i = 0; i < 8; ++i) c[(g * 8 + i) * 128 + threadIdx.x] = d[g][i];
 }
+// Groups committed one by one and waited for one by one, the oldest first.
+template <int GROUPS, int LEFT>
+__device__ __forceinline__ void drain(float (*d)[8], float* c) {
+  if constexpr (LEFT >= 0) {
+    group_wait<LEFT>();
+#pragma unroll
+    for (int i = 0; i < 8; ++i) c[((GROUPS - 1 - LEFT) * 8 + i) * 128 + threadIdx.x] = d[GROUPS - 1 - LEFT][i];
+    drain<GROUPS, LEFT - 1>(d, c);
+  }
+}
+template <int GROUPS>
+__global__ void __launch_bounds__(128) drained(float* c, int n) {
+  __shared__ __align__(128) __half a[64 * 16], b[GROUPS][64 * 16];
+  a[threadIdx.x] = __half(n), b[0][threadIdx.x] = __half(n + 1);
+  __syncthreads();
+  float d[GROUPS][8] = {};
+#pragma unroll
+  for (int g = 0; g < GROUPS; ++g) {
+    group_arrive();
+    wgmma16(d[g], descriptor(a), descriptor(b[g]));
+    wgmma16(d[g], descriptor(a + 128), descriptor(b[g] + 128));
+    group_commit();
+  }
+  drain<GROUPS, GROUPS - 1>(d, c);
+}
+template __global__ void drained<3>(float*, int);
+#if FULL
+template __global__ void drained<7>(float*, int);
+template __global__ void drained<8>(float*, int);
 template __global__ void groups<1>(const uint32_t*, float*, int);
 template __global__ void groups<3>(const uint32_t*, float*, int);
 template __global__ void groups<6>(const uint32_t*, float*, int);
+#endif
 
 __global__ void __launch_bounds__(128) integer_groups(int* c, int n) {
   __shared__ __align__(128) char a[64 * 32], b[16 * 32];
@@ -169,11 +212,18 @@ __global__ void __launch_bounds__(256) specialised(const float* __restrict__ x, 
   }
 }
 template __global__ void specialised<2>(const float*, float*, int);
+#if FULL
+template __global__ void specialised<3>(const float*, float*, int);
+template __global__ void specialised<6>(const float*, float*, int);
+template __global__ void specialised<8>(const float*, float*, int);
 template __global__ void specialised<4>(const float*, float*, int);
+#endif
 
+template <int TIMES, int LEAVE>
 __global__ void tensor_store(const __grid_constant__ Maps maps, const float* __restrict__ x) {
-  __shared__ __align__(128) float s[4][128];
-  for (int k = 0; k < 4; ++k) {
+  __shared__ __align__(128) float s[TIMES][128];
+#pragma unroll
+  for (int k = 0; k < TIMES; ++k) {
     s[k][threadIdx.x] = x[k * 128 + threadIdx.x] * 2;
     asm volatile("fence.proxy.async.shared::cta;");
     __syncthreads();
@@ -181,10 +231,42 @@ __global__ void tensor_store(const __grid_constant__ Maps maps, const float* __r
       asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&maps.at[0]), "r"(k * 32), "r"(blockIdx.x),
                    "r"(shared_address(s[k])) : "memory");
       asm volatile("cp.async.bulk.commit_group;");
-      asm volatile("cp.async.bulk.wait_group 1;");
+      asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEAVE));
     }
   }
 }
+template __global__ void tensor_store<4, 0>(const __grid_constant__ Maps, const float*);
+#if FULL
+template __global__ void tensor_store<16, 1>(const __grid_constant__ Maps, const float*);
+template __global__ void tensor_store<24, 2>(const __grid_constant__ Maps, const float*);
+template __global__ void tensor_store<12, 3>(const __grid_constant__ Maps, const float*);
+#endif
+
+// Copies of single threads that arrive on an mbarrier by themselves.
+template <int STAGES>
+__global__ void copies_on_mbarrier(const float* __restrict__ x, float* y, int n) {
+  __shared__ float ring[STAGES][128];
+  __shared__ uint64_t full[STAGES];
+  if (threadIdx.x == 0)
+    for (int s = 0; s < STAGES; ++s) barrier_init(&full[s], 128);
+  __syncthreads();
+  float sum = 0;
+#pragma unroll
+  for (int t = 0; t < STAGES; ++t) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(&ring[t][threadIdx.x])), "l"(x + t * 128 + threadIdx.x));
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(&full[t])));
+  }
+#pragma unroll
+  for (int t = 0; t < STAGES; ++t) {
+    barrier_wait(&full[t], 0);
+    sum += ring[t][threadIdx.x ^ 3];
+  }
+  y[threadIdx.x] = sum;
+}
+#if FULL
+template __global__ void copies_on_mbarrier<4>(const float*, float*, int);
+template __global__ void copies_on_mbarrier<24>(const float*, float*, int);
+#endif
 
 __global__ void __cluster_dims__(2, 1, 1) cluster(const float* __restrict__ x, float* y) {
   __shared__ float s[128];

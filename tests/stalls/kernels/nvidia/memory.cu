@@ -130,6 +130,7 @@ __global__ void narrow(const T* __restrict__ x, T* y, int n) {
   }
 }
 
+#if FULL
 __global__ void halves(const __half2* __restrict__ x, __half2* y, int n) {
   __half2 sum = __float2half2_rn(0.f);
   for (int i = threadIdx.x; i < n; i += 64) sum = __hfma2(x[i], x[i + n], sum);
@@ -143,6 +144,8 @@ __global__ void textures(cudaTextureObject_t t, cudaSurfaceObject_t s, float* y,
   surf2Dwrite(v.x + v.w, s, 4 * threadIdx.x, 3);
   y[threadIdx.x] = sum + surf2Dread<float>(s, 4 * threadIdx.x, 4) + v.y;
 }
+
+#endif
 
 // Stores whose operands are written again at once: reads of operands are waited for.
 template <int K>
@@ -203,6 +206,8 @@ template __global__ void gather_sum<4, float>(const float*, const int*, float*, 
 template __global__ void chase<1>(const int*, int*, int);
 template __global__ void ahead<float, 2>(const float*, const float*, float*, int);
 template __global__ void through_shared<float, 8>(const float*, float*, int);
+template __global__ void atomics<float>(float*, float*, const float*, int);
+template __global__ void spilled<float, 60>(const float*, float*, int);
 template __global__ void write_after_read<2>(float4*, const float*, int);
 template __global__ void matmul<float, 16, 1>(const float*, const float*, float*, int);
 #if FULL
@@ -222,13 +227,11 @@ template __global__ void through_shared<float2, 32>(const float2*, float2*, int)
 template __global__ void through_shared<double2, 32>(const double2*, double2*, int);
 template __global__ void through_shared<char, 32>(const char*, char*, int);
 template __global__ void spilled<float, 24>(const float*, float*, int);
-template __global__ void spilled<float, 60>(const float*, float*, int);
 template __global__ void spilled<double, 40>(const double*, double*, int);
 template __global__ void spilled<double, 70>(const double*, double*, int);
 template __global__ void spilled<int, 100>(const int*, int*, int);
 template __global__ void indexed_local<16>(const int*, const float*, float*);
 template __global__ void indexed_local<64>(const int*, const float*, float*);
-template __global__ void atomics<float>(float*, float*, const float*, int);
 template __global__ void atomics<double>(double*, double*, const double*, int);
 template __global__ void atomics<int>(int*, int*, const int*, int);
 template __global__ void atomics<unsigned long long>(unsigned long long*, unsigned long long*, const unsigned long long*, int);
