@@ -11,6 +11,7 @@ from strop.stalls.amd import code_object, disassemble
 from strop.stalls.amd.code_object import Range
 from strop.stalls.amd.decode import decode
 from strop.stalls.amd.disassemble import Line, Tool, parse, tile
+from strop.stalls.amd.encoding import length
 from tests.stalls.amd.fixtures import TARGETS, functions, raw
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "gpu" / "amd" / "hpctoolkit_leo_ae"
@@ -47,12 +48,27 @@ def test_without_a_disassembler_the_way_out_is_named(monkeypatch: pytest.MonkeyP
         disassemble.pick(architectures["gfx942"])
 
 
-def test_words_that_nobody_decodes_are_kept() -> None:
-    held = Range("f", 0x100, bytes(range(14)), None)
-    said = {0x104: Line(0x104, 8, "s_mov_b64 s[0:1], 0x1")}
-    tiled = list(tile(held, said))
-    assert [(line.address, line.size) for line in tiled] == [(0x100, 4), (0x104, 8), (0x10C, 2)]
-    assert tiled[0].text == ".long 0x03020100"
+def test_words_that_nobody_decodes_are_kept_at_full_length() -> None:
+    """v_add_co_u32 as LLVM 24 writes it: two words that LLVM 19 refuses; the second may read as an instruction."""
+    add = bytes.fromhex("0d6a00d780020402")
+    held = Range("f", 0x100, add + bytes.fromhex("000080bf0101"), None)
+    said = {
+        0x100: Line(0x100, 4, ".long 0xd7006a0d"),
+        0x104: Line(0x104, 4, "v_nothing"),
+        0x108: Line(0x108, 4, "s_nop 0"),
+    }
+    tiled = list(tile(held, said, "gfx11"))
+    assert [(line.address, line.size) for line in tiled] == [(0x100, 8), (0x108, 4), (0x10C, 2)]
+    assert tiled[0].text == ".long 0xd7006a0d, 0x02040280"
+
+
+@pytest.mark.parametrize("isa", TARGETS)
+def test_lengths_by_encoding_are_the_disassemblers(isa: str) -> None:
+    made = code_object.read(raw(f"kernels.{isa}.hsaco"), path="k")
+    kept = {function.name: function for function in functions("kernels", isa).values()}
+    for each in made.functions:
+        for one in kept[each.name].instructions:
+            assert length(each.data[one.pc : one.pc + 16], made.architecture.family) == one.size, one.text
 
 
 def test_only_instructions_count_in_what_is_printed() -> None:

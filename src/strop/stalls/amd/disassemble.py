@@ -18,6 +18,7 @@ from pathlib import Path
 from strop.bench.foreign import Limits, python_paths, run_foreign
 from strop.errors import DisassemblerFailed, DisassemblerMissing
 from strop.stalls.amd.code_object import Architecture, CodeObject, Range
+from strop.stalls.amd.encoding import length
 from strop.values.verdict import Verdict
 
 MIB = 2**20
@@ -139,28 +140,49 @@ def pick(architecture: Architecture) -> Tool:
 def disassemble(data: bytes, made: CodeObject, *, path: str) -> dict[int, tuple[Line, ...]]:
     """The instructions of every function, by the function's address; each byte of a function is in exactly one.
 
-    Raises :class:`DisassemblerMissing`, :class:`DisassemblerFailed`.
+    Words that the first disassembler doesn't know are asked of the others here: compilers write encodings that older
+    (or newer) releases of LLVM refuse. Raises :class:`DisassemblerMissing`, :class:`DisassemblerFailed`.
     """
-    tool = pick(made.architecture)
     found: dict[int, tuple[Line, ...]] = {}
-    for wave in sorted({each.descriptor.wave if each.descriptor else made.wave for each in made.functions}):
-        group = [each for each in made.functions if (each.descriptor.wave if each.descriptor else made.wave) == wave]
-        run = _by_wheel if tool.is_wheel else _by_objdump
-        said = {line.address: line for line in run(tool, data, made.architecture, group, wave, path)}
-        for function in group:
-            found[function.address] = tuple(tile(function, said))
+    first = pick(made.architecture)
+    for tool in (first, *(each for each in tools() if each != first and each.covers(made.architecture))):
+        wanted = [each for each in made.functions if each.address not in found or _unknown(found[each.address])]
+        for wave in sorted({_wave(each, made) for each in wanted}):
+            group = [each for each in wanted if _wave(each, made) == wave]
+            run = _by_wheel if tool.is_wheel else _by_objdump
+            try:
+                said = {line.address: line for line in run(tool, data, made.architecture, group, wave, path)}
+            except DisassemblerFailed:
+                if tool == first:
+                    raise
+                continue
+            for function in group:
+                tiled = tuple(tile(function, said, made.architecture.family))
+                before = found.get(function.address)
+                if before is None or _unknown(tiled) < _unknown(before):
+                    found[function.address] = tiled
     return found
 
 
-def tile(function: Range, said: dict[int, Line]) -> Iterator[Line]:
-    """The function's bytes as instructions without gap or overlap; what wasn't said becomes `.long`."""
+def _wave(function: Range, made: CodeObject) -> int:
+    return function.descriptor.wave if function.descriptor else made.wave
+
+
+def _unknown(lines: Sequence[Line]) -> int:
+    return sum(line.text.startswith(".long") for line in lines)
+
+
+def tile(function: Range, said: dict[int, Line], family: str) -> Iterator[Line]:
+    """The function's bytes as instructions without gap or overlap; what wasn't said becomes `.long`, at full length."""
     at, end = function.address, function.address + len(function.data)
     while at < end:
         line = said.get(at)
-        if line is None or not 0 < line.size <= end - at:
-            size = min(SMALLEST, end - at)
-            word = int.from_bytes(function.data[at - function.address : at - function.address + size], "little")
-            line = Line(at, size, f".long 0x{word:08x}")
+        if line is None or line.text.startswith(".long") or not 0 < line.size <= end - at:
+            held = function.data[at - function.address :]
+            size = length(held[:16], family)
+            words = (held[place : min(place + 4, size)] for place in range(0, size, 4))
+            text = ".long " + ", ".join(f"0x{int.from_bytes(word, 'little'):08x}" for word in words)
+            line = Line(at, size, text)
         yield line
         at += line.size
 
