@@ -8,7 +8,7 @@ from strop.stalls.nvidia.operands import effects_of, split_guard
 
 
 def registers(text, sm=90):
-    guard, _, rest = split_guard(text)
+    _, _, rest = split_guard(text)
     name, _, operands = rest.partition(" ")
     effects = effects_of(form_of(name, sm), operands)
     return " ".join(map(str, effects.defs)), " ".join(str(use.register) for use in effects.uses)
