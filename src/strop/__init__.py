@@ -13,18 +13,20 @@ if TYPE_CHECKING:
     from strop.loops.einsum import einsum
     from strop.loops.load import load
     from strop.loops.tune import tune
+    from strop.stalls.diagnose import diagnose
     from strop.values.contraction import Contraction
 
 _WHERE = {
     "Contraction": "strop.values.contraction",
     "StropError": "strop.errors",
     "compile": "strop.loops.compile",
+    "diagnose": "strop.stalls.diagnose",
     "einsum": "strop.loops.einsum",
     "load": "strop.loops.load",
     "tune": "strop.loops.tune",
 }
 
-__all__ = ["Contraction", "StropError", "__version__", "compile", "einsum", "load", "tune"]
+__all__ = ["Contraction", "StropError", "__version__", "compile", "diagnose", "einsum", "load", "tune"]
 
 
 def __getattr__(name: str) -> Any:

@@ -236,6 +236,7 @@ def _cause(row: _Row, stalls: int, total: int, issued: int) -> Cause:
         evidence=(row.kind.says, f"{row.samples} samples here: {reasons}", *row.evidence),
         needs=tuple(row.needs),
         speedup=(1.0, 1.0 / least_left),
+        samples=row.samples,
     )
 
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from strop.errors import MissingPackage
+
+
+SITE_COLUMNS = ("pc", "opcode", "text", "file", "line")
+COLUMNS = (
+    *("kernel", "arch", "rank", "id", "class"),
+    *(f"{site}_{part}" for site in ("stall", "cause") for part in SITE_COLUMNS),
+    *("share_of_stalls_low", "share_of_stalls_high", "share_of_time_low", "share_of_time_high"),
+    *("unit", "total"),
+)  # of Diagnosis.to_dataframe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +43,11 @@ class Site:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """A stall, what it waits for, and what that costs. Shares are intervals of fractions, least and most."""
+    """A stall, what it waits for, and what that costs. Shares are intervals of fractions, least and most.
+
+    `samples` (or cycles, as the accounting's unit says) are those of the stall that were given to this cause: whole
+    numbers that sum up, for flame graphs; None where only shares are known.
+    """
 
     id: str
     cause_class: str
@@ -44,6 +59,7 @@ class Cause:
     evidence: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     speedup: tuple[float, float] | None = None
+    samples: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The cause as the contract has it."""
@@ -110,3 +126,27 @@ class Diagnosis:
         return {"schema": "strop.diagnosis/1", "kernels": [kernel.to_json() for kernel in self.kernels]}
 
     to_dict = to_json
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame, a row each cause, in the order of :attr:`kernels`.
+
+        Columns: kernel, arch, rank (from 1), id, class, `stall_` and `cause_` each with pc, opcode, text, file, line;
+        share_of_stalls_low, share_of_stalls_high, share_of_time_low, share_of_time_high (fractions); unit, total (the
+        kernel's). Raises :class:`MissingPackage` where pandas isn't installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingPackage(what="to_dataframe()", package="pandas", install="pandas") from None
+        return pandas.DataFrame(list(self.rows()), columns=list(COLUMNS))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of :meth:`to_dataframe`, for those who have no pandas."""
+        for kernel in self.kernels:
+            for rank, cause in enumerate(kernel.causes, 1):
+                sites = {"stall": cause.stall_site, "cause": cause.cause_site}
+                cells = [getattr(site, part) if site else None for site in sites.values() for part in SITE_COLUMNS]
+                shares = (*cause.share_of_stalls, *cause.share_of_time)
+                account = (kernel.accounting.unit, kernel.accounting.total)
+                whole = (kernel.name, kernel.arch, rank, cause.id, cause.cause_class, *cells, *shares, *account)
+                yield dict(zip(COLUMNS, whole, strict=True))
