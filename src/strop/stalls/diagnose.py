@@ -6,7 +6,7 @@ read the profile → find and decode the binaries → put samples on instruction
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,11 +68,22 @@ def analyse(
     library = _Library(profile, binary)
     found: list[KernelDiagnosis] = []
     used: dict[str, Binary] = {}
+    failed: list[StropError] = []
     for each in sorted(chosen, key=lambda one: (-one.samples, one.name)):
-        code = library.binary_of(each)
-        if code is not None:
-            used[each.name] = code.binary
-        found.append(diagnose_kernel(each, code, profile=profile, method=method))
+        try:
+            code = library.binary_of(each)
+            made = diagnose_kernel(each, code, profile=profile, method=method)
+        except StropError as error:
+            # One kernel without its binary doesn't hide what the others say; none with one does.
+            failed.append(error)
+            if len(failed) == len(chosen):
+                raise failed[0] from None
+            left = replace(each, notes=(*each.notes, str(error)))
+            made = diagnose_kernel(left, None, profile=profile, method=method)
+        else:
+            if code is not None:
+                used[each.name] = code.binary
+        found.append(made)
     return Analysis(diagnosis=Diagnosis(kernels=tuple(found)), profile=profile, binaries=used)
 
 

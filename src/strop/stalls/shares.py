@@ -49,6 +49,8 @@ def shares(
     if not candidates:
         return []
     away = [distances.get(one.producer, GONE) for one in candidates]
+    if len(candidates) == 1:
+        return [Share(1.0, 1.0, 1.0, _exposed(candidates[0].latency, away[0]))]
     base = [
         one.match * path * _feasible(one.latency, distance, stall_cycles)
         for one, path, distance in zip(candidates, paths, away, strict=True)
@@ -64,13 +66,14 @@ def shares(
             middle=scenarios[0][at],
             low=min(scenario[at] for scenario in scenarios),
             high=max(scenario[at] for scenario in scenarios),
-            exposed=(
-                max(0.0, one.latency.low - away[at].elapsed),
-                max(0.0, one.latency.high - away[at].issuing),
-            ),
+            exposed=_exposed(one.latency, away[at]),
         )
         for at, one in enumerate(candidates)
     ]
+
+
+def _exposed(latency: Latency, distance: Distance) -> tuple[float, float]:
+    return max(0.0, latency.low - distance.elapsed), max(0.0, latency.high - distance.issuing)
 
 
 def _feasible(latency: Latency, distance: Distance, stall_cycles: float | None) -> float:
