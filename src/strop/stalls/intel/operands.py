@@ -1,0 +1,290 @@
+"""What an instruction reads and writes, to the byte: regions, flags, accumulators, message payloads.
+
+Registers are dwords of the register file (`r`, `acc`, `a`), bytes of the flag registers (`f`), and whole ones of the
+rest. Where a function uses parts of a dword by themselves, they are registers of their own (`r+1` is its second byte
+and so on): a write to one half of a dword doesn't end the other half's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from strop.stalls.instruction import Guard, Register, Role, Use
+from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.swsb import Generation
+
+GRF_BYTES = {Generation.XE_HPG: 32, Generation.XE_HPC: 64}
+TYPE_BYTES = {
+    **dict.fromkeys(("ub", "b", "bf8", "hf8"), 1),
+    **dict.fromkeys(("uw", "w", "hf", "bf"), 2),
+    **dict.fromkeys(("ud", "d", "f", "tf32", "v", "uv", "vf"), 4),
+    **dict.fromkeys(("uq", "q", "df"), 8),
+}
+FILES = ("r", "acc", "a")  # spaces counted in dwords
+WHOLE = 15  # all four bytes of a dword
+SELECTS = ("sel", "csel")  # their predicate chooses, it doesn't switch off
+READS_ACC = ("mac", "mach", "macl")
+WRITES_ACC = ("addc", "subb", "mach")
+BITS_A_FLAG_BYTE = 8
+
+# (space, dword) and which of its bytes
+Span = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Spans written and read, flags and other registers whole, and the guard."""
+
+    written: tuple[Span, ...] = ()
+    read: tuple[tuple[Span, Role], ...] = ()
+    defs: tuple[Register, ...] = ()
+    uses: tuple[Use, ...] = ()
+    guard: Guard | None = None
+    indirect: bool = False
+
+
+def decode(node: Node, generation: Generation) -> Operands:
+    """The operands of one instruction's JSON. Raises KeyError, TypeError, ValueError where it isn't such."""
+    made = _Reader(node, generation)
+    made.destination()
+    made.sources()
+    made.implicit()
+    return made.result()
+
+
+class _Reader:
+    def __init__(self, node: Node, generation: Generation) -> None:
+        self.node, self.grf = node, GRF_BYTES[generation]
+        self.op, self.lanes = str(node["op"]), int(node["es"] or 1)
+        self.written: list[Span] = []
+        self.read: list[tuple[Span, Role]] = []
+        self.defs: list[Register] = []
+        self.uses: list[Use] = []
+        self.indirect = False
+        self.is_dpas = self.op == "dpas"
+        depth, _, repeat = str(node["subop"] or "").partition("x") if self.is_dpas else ("", "", "")
+        self.depth, self.repeat = int(depth or 8), int(repeat or 8)
+
+    def result(self) -> Operands:
+        flags = self._flags()
+        guard = None
+        predicate = self.node.get("pred")
+        if predicate and flags:
+            if self.op not in SELECTS:
+                guard = Guard(flags[0], bool(predicate.get("inv")))
+            self.uses += [Use(flag, Role.PREDICATE) for flag in flags]
+        modifier = self.node.get("fm")
+        if modifier and flags:
+            if self.op == "csel" or (self.op == "sel"):
+                pass  # minimum and maximum: compared, but no flag is written
+            else:
+                self.defs += flags
+        return Operands(tuple(self.written), tuple(self.read), tuple(self.defs), tuple(self.uses), guard, self.indirect)
+
+    def _flags(self) -> list[Register]:
+        """The bytes of the flag register that the lanes stand for."""
+        flag = self.node.get("freg")
+        if not flag or flag["rn"] != "f":
+            return []
+        first = 4 * flag["r"] + 2 * flag["sr"] + int(self.node.get("eo") or 0) // BITS_A_FLAG_BYTE
+        return [Register("f", first + each) for each in range(max(1, self.lanes // BITS_A_FLAG_BYTE))]
+
+    def destination(self) -> None:
+        operand = self.node.get("dst")
+        if not operand:
+            return
+        kind = operand["kind"]
+        if kind == "RI":
+            self._address(operand)
+            return
+        register = operand["reg"]
+        if register["rn"] == "null":
+            return
+        if kind == "DA":
+            self.written += self._payload(register, operand["len"])
+        elif self.is_dpas:
+            self.written += self._block(register, self.lanes * self.repeat * _width(operand))
+        else:
+            step = (operand.get("rgn") or {}).get("Hz") or 1
+            lanes = 2 if self.op in ("call", "calla", "brc") else self.lanes
+            spans, others = self._region(register, lanes, 0, lanes, int(step), _width(operand))
+            self.written += spans
+            self.defs += others
+            if _mme(operand) is not None:
+                self.defs.append(Register("mme", _mme(operand) or 0))
+
+    def sources(self) -> None:
+        for place, operand in enumerate(self.node.get("srcs") or ()):
+            kind = operand["kind"]
+            if kind in ("IM", "LB"):
+                continue
+            if kind == "RI":
+                self._address(operand)
+            elif kind == "AD":
+                where = operand["addr"]
+                self._reads(self._payload(where["reg"], where["len"]), Role.ADDRESS)
+                offset = (operand.get("surf") or {}).get("offset")
+                if isinstance(offset, dict):
+                    self._plain(offset, Role.ADDRESS)
+            elif kind == "DA":
+                role = Role.ADDRESS if place == 0 and self.op.startswith("send") else Role.DATA
+                self._reads(self._payload(operand["reg"], operand["len"]), role)
+            elif self.op.startswith("send"):
+                self._plain(operand["reg"], Role.ADDRESS)
+            elif self.is_dpas:
+                sizes = (
+                    self.lanes * self.repeat * _width(operand),
+                    self.depth * self.lanes * 4,
+                    self.depth * self.repeat * 4,
+                )
+                if operand["reg"]["rn"] == "r":
+                    self._reads(self._block(operand["reg"], sizes[min(place, 2)]), Role.DATA)
+            else:
+                self._source(operand)
+
+    def _source(self, operand: Node) -> None:
+        register = operand["reg"]
+        if register["rn"] == "null":
+            return
+        if self.op in ("ret", "brc", "brd", "jmpi", "calla"):
+            spans, others = self._region(register, 2, 0, 2, 1, 4)
+            self._reads(spans, Role.ADDRESS)
+            self.uses += [Use(each, Role.ADDRESS) for each in others]
+            return
+        region = operand.get("rgn") or {}
+        rows, columns, step = (region.get(name) for name in ("Vt", "Wi", "Hz"))
+        width = _width(operand)
+        if _mme(operand) is not None or (rows is None and columns is None and step is None):
+            rows, columns, step = 1, 1, 0  # contiguous
+            if _mme(operand) is not None:
+                self.uses.append(Use(Register("mme", _mme(operand) or 0)))
+        spans, others = self._region(
+            register, max(1, int(columns or 1)), int(rows or 0), self.lanes, int(step or 0), width
+        )
+        self._reads(spans, Role.DATA)
+        self.uses += [Use(each) for each in others]
+
+    def implicit(self) -> None:
+        whole = [("acc", dword, WHOLE) for dword in range(self.grf // 4)]
+        explicit = any(span[0] == "acc" for span, _ in self.read)
+        if self.op in READS_ACC and not explicit:
+            self._reads(whole, Role.IMPLICIT)
+        if self.op in WRITES_ACC or "AccWrEn" in (self.node.get("opts") or ()):
+            self.written += [span for span in whole if span not in self.written]
+
+    def _reads(self, spans: Iterable[Span], role: Role) -> None:
+        self.read += [(span, role) for span in spans]
+
+    def _plain(self, register: Node, role: Role) -> None:
+        """A descriptor's register: one dword."""
+        spans, others = self._region(register, 1, 0, 1, 1, 4)
+        self._reads(spans, role)
+        self.uses += [Use(each, role) for each in others]
+
+    def _address(self, operand: Node) -> None:
+        """Registers named by an address register: which, is known only when it runs."""
+        self.indirect = True
+        register = operand["areg"]
+        spans, _ = self._region(register, 1, 0, 1, 1, 2)
+        self._reads(spans, Role.ADDRESS)
+
+    def _payload(self, register: Node, length: int) -> list[Span]:
+        if register["rn"] == "null" or length is None:
+            return []
+        count = length if length >= 0 else 1  # a descriptor in a register: at least one
+        return self._block(register, count * self.grf) if count else []
+
+    def _block(self, register: Node, size: int) -> list[Span]:
+        name = register["rn"]
+        first = (register["r"] * self.grf) // 4
+        return [(name, first + each, WHOLE) for each in range((size + 3) // 4)]
+
+    def _region(
+        self, register: Node, columns: int, rows: int, lanes: int, step: int, width: int
+    ) -> tuple[list[Span], list[Register]]:
+        """A region's bytes: `lanes` values of `width` bytes, `columns` in a row, `rows` and `step` values apart."""
+        name = register["rn"]
+        start = register["sr"] * width
+        if name == "f":
+            size = max(1, width * (1 if lanes == 1 else lanes))
+            first = 4 * register["r"] + register["sr"] * width
+            return [], [Register("f", first + each) for each in range(min(size, 16))]
+        if name not in FILES:
+            return [], [Register(name, register["r"])]
+        if name != "a":
+            start += register["r"] * self.grf
+        return [(name, dword, mask) for dword, mask in _bytes(start, columns, rows, lanes, step, width)], []
+
+
+@lru_cache(maxsize=65536)
+def _bytes(start: int, columns: int, rows: int, lanes: int, step: int, width: int) -> tuple[tuple[int, int], ...]:
+    found: dict[int, int] = {}
+    ones = (1 << width) - 1
+    for lane in range(lanes):
+        row, column = divmod(lane, columns)
+        at = start + (row * rows + column * step) * width
+        mask, dword = ones << at % 4, at // 4
+        while mask:
+            found[dword] = found.get(dword, 0) | mask & WHOLE
+            mask >>= 4
+            dword += 1
+        if rows == 0 and step == 0:
+            break
+    return tuple(sorted(found.items()))
+
+
+def _width(operand: Node) -> int:
+    return TYPE_BYTES.get(str(operand.get("type")), 4)
+
+
+def _mme(operand: Node) -> int | None:
+    said = operand.get("mme")
+    return int(said[3:]) if isinstance(said, str) and said.startswith("mme") else None
+
+
+class Splits:
+    """Which dwords a function uses in parts, and where these begin."""
+
+    def __init__(self, all_of_them: Iterable[Operands]) -> None:
+        self._starts: dict[tuple[str, int], int] = {}
+        for operands in all_of_them:
+            for space, dword, mask in (*operands.written, *(span for span, _ in operands.read)):
+                if mask != WHOLE:
+                    self._starts[space, dword] = self._starts.get((space, dword), 0) | (mask ^ mask << 1) & 0b1110
+
+    def registers(self, span: Span) -> Iterator[Register]:
+        """The registers of a span."""
+        space, dword, mask = span
+        starts = self._starts.get((space, dword), 0)
+        if mask & 1:
+            yield _register(space, dword)
+        for part in (1, 2, 3):
+            if starts >> part & 1 and mask >> part & 1:
+                yield _register(f"{space}+{part}", dword)
+
+    def defs(self, operands: Operands) -> tuple[Register, ...]:
+        """What the instruction writes, once each."""
+        found = [register for span in operands.written for register in self.registers(span)]
+        return tuple(dict.fromkeys((*found, *operands.defs)))
+
+    def uses(self, operands: Operands) -> tuple[Use, ...]:
+        """What the instruction reads, once for each role."""
+        found = [_use(register, role) for span, role in operands.read for register in self.registers(span)]
+        return tuple(dict.fromkeys((*found, *operands.uses)))
+
+
+@lru_cache(maxsize=65536)
+def _register(space: str, index: int) -> Register:
+    return Register(space, index)
+
+
+@lru_cache(maxsize=65536)
+def _use(register: Register, role: Role) -> Use:
+    return Use(register, role)
+
+
+def sources(node: Node) -> Sequence[Node]:
+    """The source operands, none for an instruction without."""
+    return node.get("srcs") or ()
