@@ -93,6 +93,7 @@ class _Library:
     def __init__(self, profile: Profile, given: str | Path | None) -> None:
         self._given = None if given is None else _file(Path(given))
         self._embedded = profile.binaries
+        self._path = profile.path
         self._decoded: dict[str, Code] = {}
         self._failed: dict[str, StropError] = {}
 
@@ -113,9 +114,25 @@ class _Library:
             if code.holds(kernel):
                 return code
             best = best or (code if named else None)
+        if best is None and kernel.listing:
+            return self._of_listing(kernel)
         if best is None and failed is not None:
             raise failed
         return best
+
+    def _of_listing(self, kernel: KernelProfile) -> Code:
+        """Decode the text that a profile carries in a binary's place: only AMD's tools write such."""
+        from strop.stalls.amd.listing import decode_listing
+        from strop.stalls.code import Code
+        from strop.stalls.instruction import Source
+
+        rows = [
+            (address, text, Source(file, line) if file is not None and line is not None else None)
+            for address, text, file, line in kernel.listing
+        ]
+        symbols = {place.function for place in kernel.counts if place.function is not None}
+        name = symbols.pop() if len(symbols) == 1 else kernel.name
+        return Code(decode_listing([(name, rows)], path=self._path))
 
     def _decode(self, one: EmbeddedBinary) -> Code:
         from strop.stalls import binaries

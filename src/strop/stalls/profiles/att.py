@@ -40,6 +40,7 @@ class _Kernel:
     start: int | None
     samples: Tally = field(default_factory=Tally)
     cycles: Tally = field(default_factory=Tally)
+    code: list[tuple[int, str, str | None, int | None]] = field(default_factory=list)
 
 
 class Listing:
@@ -66,6 +67,7 @@ class Listing:
 
     def _count(self, kernel: _Kernel, row: Row) -> None:
         file, line = source(row.comment)
+        kernel.code.append((row.address, row.text, file, line))
         start = kernel.start
         place = Place(
             function=kernel.symbol,
@@ -92,5 +94,6 @@ class Listing:
         for (name, code), kernel in self._kernels.items():
             counts = (kernel.samples if sampled else kernel.cycles).counts()
             if counts:
-                profiles.append(KernelProfile(name=name, module=f"code_object_{code}", counts=counts))
+                module, rows = f"code_object_{code}", tuple(sorted(kernel.code, key=lambda row: row[0]))
+                profiles.append(KernelProfile(name=name, module=module, counts=counts, listing=rows))
         return "samples" if sampled else "cycles", tuple(sorted(profiles, key=lambda one: -one.samples))

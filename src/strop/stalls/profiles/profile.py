@@ -55,7 +55,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelProfile:
-    """The samples of one kernel (all its launches). `skid` is by how many instructions a sample may be late."""
+    """The samples of one kernel (all its launches). `skid` is by how many instructions a sample may be late.
+
+    `listing` is the whole code as text, where the profile carries that and no binary: (address, text, file, line).
+    """
 
     name: str
     module: str | None  # digest or name of the binary it ran from
@@ -63,6 +66,7 @@ class KernelProfile:
     skid: int = 0
     launches: int | None = None
     notes: tuple[str, ...] = ()
+    listing: tuple[tuple[int, str, str | None, int | None], ...] = field(default=(), repr=False)
 
     @property
     def samples(self) -> int:
