@@ -106,7 +106,7 @@ def _cycles(plan: Plan, nest: Nest, layout: Layout, machine: Machine, *, packs: 
     if packs and plan.packs is None:
         _pack(making, layout, machine)
     _unroll(making, layout, machine)
-    _accumulate(making, layout, machine)
+    _accumulate(making, layout, machine, plan.accumulators)
     return predict(making.nest, layout, machine).cycles
 
 
@@ -132,8 +132,7 @@ def realise(plan: Plan, nest: Nest, layout: Layout, machine: Machine, threads: i
         _pack(making, layout, machine)
     if plan.unroll is None:
         _unroll(making, layout, machine)
-    if plan.accumulators is None:
-        _accumulate(making, layout, machine)
+    _accumulate(making, layout, machine, plan.accumulators)
     _share(making, layout, machine, threads)
     return tuple(making.moves)
 
@@ -180,15 +179,18 @@ def _unroll(making: Making, layout: Layout, machine: Machine) -> None:
         return
 
 
-def _accumulate(making: Making, layout: Layout, machine: Machine) -> None:
-    """Several partial results where one chain of additions each can't keep the units busy."""
+def _accumulate(making: Making, layout: Layout, machine: Machine, count: int | None = None) -> None:
+    """Several partial results where one chain of additions each can't keep the units busy; `count` of them if said.
+
+    Never more than the registers hold: the generator would keep fewer than the schedule says.
+    """
     nest = making.nest
     if nest.accumulators > 1 or not nest.contraction.reduction:
         return
     tile = registers(nest, accesses(nest.contraction, layout, machine))
     if tile.at is None:
         return
-    wanted = ceil(machine.fma_latency * machine.fma_per_cycle / tile.outputs)
+    wanted = count or ceil(machine.fma_latency * machine.fma_per_cycle / tile.outputs)
     steps = nest.trips(tile.inner)
     sets = min(wanted, tile.room // tile.outputs, 16, steps)
     if sets > 1:

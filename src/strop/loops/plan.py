@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from strop.loops.moves import (
-    Accumulators,
     Balance,
     Cover,
     Move,
@@ -90,8 +89,6 @@ class Plan:
             making.make(Prefetch(operand, name, distance))
         if self.unroll:
             making.make(Unroll(name, min(self.unroll, nest.trips(inner[-1]))))
-        if self.accumulators:
-            making.make(Accumulators(self.accumulators))
 
 
 class Making:
