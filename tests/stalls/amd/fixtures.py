@@ -26,7 +26,7 @@ def functions(source: str, isa: str) -> dict[str, Function]:
     made = code_object.read(data, path=f"{source}.{isa}.hsaco")
     said = {line.address: line for line in parse(raw(f"{source}.{isa}.txt").decode())}
     tiled = {each.address: tuple(tile(each, said, made.architecture.family)) for each in made.functions}
-    decoded = decode_lines(made, tiled, lines.read(data, made.section_names))
+    decoded = decode_lines(made, tiled, lines.read(data, made))
     return {_plain(function.name): function for function in decoded}
 
 

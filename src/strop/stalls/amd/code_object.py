@@ -19,7 +19,7 @@ from strop.stalls.amd.msgpack import unpack
 
 SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 2, 4, 7, 8, 11
 STT_FUNC, STT_OBJECT = 2, 1
-SHF_EXECINSTR = 4
+SHF_EXECINSTR, SHF_COMPRESSED = 4, 0x800
 NT_AMDGPU_METADATA = 32
 R_AMDGPU_ABS64, R_AMDGPU_RELATIVE64 = 3, 13
 DESCRIPTOR_BYTES = 64
@@ -83,6 +83,7 @@ class CodeObject:
     section_names: frozenset[str]
     named: int  # functions that have a symbol
     wave: int = 64  # lanes of functions without a descriptor
+    debug_bytes: int = 0  # of debug sections, as large as they say that they are when inflated
 
 
 @cache
@@ -123,6 +124,7 @@ def _read(data: bytes, path: str) -> CodeObject:
         frozenset(section.name for section in sections),
         named,
         next((descriptor.wave for descriptor in descriptors.values()), 64),
+        sum(_inflated(section) for section in sections if section.name.startswith(".debug")),
     )
 
 
@@ -138,6 +140,12 @@ def _sections(data: bytes, path: str) -> Iterator[Section]:
         if kind != SHT_NOBITS and len(held) < size:
             raise UnreadableBinary(path=path, reason="a section of it lies past its end")
         yield Section(_string(strings, name), kind, flags, address, size, link, held)
+
+
+def _inflated(section: Section) -> int:
+    if section.flags & SHF_COMPRESSED and len(section.data) >= 16:
+        return int(struct.unpack_from("<Q", section.data, 8)[0])  # ch_size
+    return len(section.data)
 
 
 def _bytes(data: bytes, header: tuple[int, ...]) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from strop.stalls.amd import lines as line_table
 from strop.stalls.amd.bundle import code_objects
@@ -17,7 +16,7 @@ from strop.stalls.amd.operands import Decoded
 from strop.stalls.amd.operands import decode as decode_text
 from strop.stalls.amd.stack import stack_resources
 from strop.stalls.amd.sync import DEPENDENCY, dependency_pends, pends, waits, with_one_kind
-from strop.stalls.instruction import Binary, Flow, Function, Instruction, Register
+from strop.stalls.instruction import Binary, Control, Flow, Function, Instruction, Latency, Pend, Register, Source
 
 __all__ = ["decode", "decode_lines"]
 
@@ -34,7 +33,7 @@ def decode(data: bytes, *, path: str) -> Binary:
     for raw in code_objects(data, path=path):
         made = read(raw, path=path)
         said = disassemble(raw, made, path=path)
-        found = line_table.read(raw, made.section_names)
+        found = line_table.read(raw, made)
         functions += decode_lines(made, said, found)
         names[made.architecture.isa] = None
         if found.missing:
@@ -101,11 +100,7 @@ def _instructions(
             constants=constants,
             names=names,
         )
-        yield replace(
-            _instruction(line, each, pc, word, family, wave, waited),
-            control=goes,
-            source=found.at(line.address),
-        )
+        yield _instruction(line, each, pc, word, family, wave, waited, goes, found.at(line.address))
         constants.step(each, line.address + line.size)
         if goes is not None and goes.flow is Flow.CALL:
             constants.forget(leaves.get(str(goes.targets[0])) if goes.targets else None)
@@ -139,17 +134,19 @@ def _waited(decoded: Sequence[Decoded], words: Sequence[int], family: str) -> tu
 
 
 def _instruction(
-    line: Line, each: Decoded, pc: int, word: int, family: str, wave: int, waited: tuple[str, ...]
+    line: Line,
+    each: Decoded,
+    pc: int,
+    word: int,
+    family: str,
+    wave: int,
+    waited: tuple[str, ...],
+    goes: Control | None,
+    source: Source | None,
 ) -> Instruction:
     if each.made is None:
-        return Instruction(pc=pc, size=line.size, opcode=each.text.opcode, text=line.text, known=False)
-    counted = pends(each, family)
-    time, issue = latency(each, family, wave)
-    notes: tuple[tuple[str, str], ...] = ()
-    if each.text.opcode == "s_delay_alu":
-        notes = (("delay", line.text.partition(" ")[2]),)
-    elif len(each.halves) > 1:
-        notes = (("dual", " ".join(each.halves)),)
+        return Instruction(pc=pc, size=line.size, opcode=each.text.opcode, text=line.text, known=False, source=source)
+    counted, time, issue, notes = _fixed(line.text, each, family, wave)
     return Instruction(
         pc=pc,
         size=line.size,
@@ -161,9 +158,33 @@ def _instruction(
         uses=each.uses,
         memory=each.memory,
         waits=waits(each, word, family),
-        pends=counted + dependency_pends(each, waited),
+        pends=counted + dependency_pends(each, waited) if waited else counted,
+        control=goes,
         latency=time,
         variable=bool(counted),
         issue_cycles=issue,
+        source=source,
         notes=notes,
     )
+
+
+_Fixed = tuple[tuple[Pend, ...], Latency | None, int, tuple[tuple[str, str], ...]]
+_FIXED: dict[tuple[str, str, int, str], _Fixed] = {}
+MOST_FIXED = 65536
+
+
+def _fixed(text: str, each: Decoded, family: str, wave: int) -> _Fixed:
+    """What the same text always has: most texts of a function occur more than once."""
+    key = (text, family, wave, each.event)
+    known = _FIXED.get(key)
+    if known is None:
+        notes: tuple[tuple[str, str], ...] = ()
+        if each.text.opcode == "s_delay_alu":
+            notes = (("delay", text.partition(" ")[2]),)
+        elif len(each.halves) > 1:
+            notes = (("dual", " ".join(each.halves)),)
+        known = (pends(each, family), *latency(each, family, wave), notes)
+        if len(_FIXED) >= MOST_FIXED:
+            _FIXED.clear()
+        _FIXED[key] = known
+    return known

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from strop.stalls.amd.code_object import CodeObject
 from strop.stalls.instruction import Source
 
 if TYPE_CHECKING:
@@ -37,23 +38,23 @@ class Lines:
         return self.sources[place] if place >= 0 else None
 
 
-def read(data: bytes, section_names: frozenset[str]) -> Lines:
+def read(data: bytes, made: CodeObject) -> Lines:
     """The line table of a code object; `missing` says in words what it lacks."""
-    if ".debug_line" not in section_names:
+    if ".debug_line" not in made.section_names:
         return Lines((), (), "line information (compile with -gline-tables-only or -g)")
-    if len(data) > MOST_BYTES:
-        return Lines((), (), f"line information (the file is larger than {MOST_BYTES >> 20} MiB: not read)")
+    if made.debug_bytes > MOST_BYTES:
+        return Lines((), (), f"line information (there is more than {MOST_BYTES >> 20} MiB of it: not read)")
     try:
         from elftools.elf.elffile import ELFFile
 
         dwarf = ELFFile(io.BytesIO(data)).get_dwarf_info(relocate_dwarf_sections=False)
         rows, inlined = _rows(dwarf), _inlined(dwarf)
-        made = _joined(rows, inlined)
+        joined = _joined(rows, inlined)
     except RecursionError:
         return Lines((), (), "line information (it is nested too deeply)")
     except Exception as error:  # pyelftools raises whatever its parsers meet in damaged data
         return Lines((), (), f"line information (it can't be read: {type(error).__name__})")
-    return made
+    return joined
 
 
 @dataclass(frozen=True, slots=True)

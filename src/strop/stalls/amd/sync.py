@@ -24,6 +24,7 @@ WAITS = {"gfx9": "gfx9", "gfx90a": "gfx9", "gfx940": "gfx9", "gfx10": "gfx10", "
 WAITS |= {"gfx12": "gfx12", "gfx1250": "gfx12"}
 DEPENDENCY = ("va_vdst", "va_sdst", "va_ssrc", "va_vcc", "vm_vsrc", "sa_sdst")
 # s_wait_event and hold_cnt name no operation of this wave that a slice could blame.
+MAY_WAIT = ("s_wait", "lds_", "ds_direct", "ds_param", "v_interp")  # the last have a wait as a modifier
 IGNORED = ("hold_cnt",)
 NAMED = re.compile(r"(?:depctr_)?(\w+)\((\d+)\)")
 NUMBER = re.compile(r"(?:^|[ ,])(-?(?:0x[0-9a-fA-F]+|\d+))(?: <.*)?$")
@@ -86,6 +87,8 @@ def waits(decoded: Decoded, word: int, family: str) -> tuple[Wait, ...]:
     [('vmcnt', 17)]
     """
     opcode = decoded.text.opcode
+    if not opcode.startswith(MAY_WAIT):
+        return ()
     if opcode == "s_wait_idle":
         return tuple(Wait(name) for name in counters(family))
     found = []
