@@ -22,6 +22,7 @@ except KeyboardInterrupt:  # Ctrl-C this early: no traceback of imports
 
 VERBS = {
     "tune": "Find a fast schedule for a tensor contraction on this CPU.",
+    "diagnose": "Say why the kernels of a GPU profile stall.",
     "runs": "List, show, compare, dump and prune what was measured.",
     "doctor": "Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, settings.",
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from strop.report.annotated import Annotated
 from strop.report.table import Table
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table; where it is a ranking, its first row stands out."""
+    """A table; in a ranking the first row stands out. `links` has an address (`#id`) or None for each cell."""
 
     kind: ClassVar[str] = "grid"
     table: Table
     ranking: bool = False
+    links: Sequence[Sequence[str | None]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,14 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Panes:
+    """Annotated code side by side, wider than the text where the window is; one below the other where it is narrow."""
+
+    kind: ClassVar[str] = "panes"
+    panes: Sequence[Annotated]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Names and values."""
 
@@ -74,7 +84,7 @@ class Facts:
     rows: Sequence[tuple[str, str]]
 
 
-Block = Figures | Prose | Grid | Drawing | Listing | Beside | Facts
+Block = Figures | Prose | Grid | Drawing | Listing | Beside | Panes | Facts
 
 
 @dataclass(frozen=True, slots=True)

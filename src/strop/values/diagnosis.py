@@ -8,7 +8,6 @@ from typing import Any
 
 from strop.errors import MissingPackage
 
-
 SITE_COLUMNS = ("pc", "opcode", "text", "file", "line")
 COLUMNS = (
     *("kernel", "arch", "rank", "id", "class"),
@@ -134,8 +133,10 @@ class Diagnosis:
         share_of_stalls_low, share_of_stalls_high, share_of_time_low, share_of_time_high (fractions); unit, total (the
         kernel's). Raises :class:`MissingPackage` where pandas isn't installed.
         """
+        from importlib import import_module
+
         try:
-            import pandas
+            pandas = import_module("pandas")
         except ImportError:
             raise MissingPackage(what="to_dataframe()", package="pandas", install="pandas") from None
         return pandas.DataFrame(list(self.rows()), columns=list(COLUMNS))

@@ -1,0 +1,112 @@
+"""A diagnosis as one HTML page that stands alone: no script, nothing from the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from strop.report.page import Block, Facts, Figures, Grid, Listing, Panes, Prose, Section, page
+from strop.report.table import Column, Table
+from strop.report.units import percent
+from strop.stalls.code_view import View, panes, view
+from strop.stalls.diagnose import Analysis
+from strop.stalls.headline import (
+    accounting,
+    code_of,
+    coverage,
+    full,
+    headline,
+    interval,
+    plain,
+    raises,
+    sentence,
+    where,
+)
+from strop.values.diagnosis import Cause, KernelDiagnosis, Site
+
+KERNELS = 20  # shown in full; the list above has all
+CAUSES = 12  # of a kernel, in the table
+CHAINS = 10
+
+
+def report(analysis: Analysis) -> str:
+    """The page."""
+    found = analysis.diagnosis
+    sections = []
+    if len(found.kernels) > 1:
+        sections.append(Section("Kernels by cost", [_kernels(found.kernels)]))
+    for number, kernel in enumerate(found.kernels[:KERNELS]):
+        sections.append(Section(plain(kernel.name), list(_kernel(kernel, number, analysis))))
+    path = plain(analysis.profile.path)
+    return page(
+        title=f"strop diagnose {plain(PurePath(analysis.profile.path).name)}",
+        subject=path,
+        sentence=sentence(found),
+        sections=sections,
+    )
+
+
+def _kernels(kernels: tuple[KernelDiagnosis, ...]) -> Grid:
+    whole = sum(kernel.accounting.total for kernel in kernels) or 1
+    names = dict.fromkeys(part for kernel in kernels for part in kernel.accounting.parts)
+    columns = (Column("of all", right=True), *(Column(name, right=True) for name in names), Column("kernel"))
+    rows = []
+    for kernel in kernels:
+        parts = (f"{kernel.accounting.parts.get(name, 0):,}" for name in names)
+        rows.append((percent(kernel.accounting.total / whole), *parts, plain(kernel.name)))
+    return Grid(Table(columns, tuple(rows)), ranking=True)
+
+
+def _kernel(kernel: KernelDiagnosis, number: int, analysis: Analysis) -> Iterator[Block]:
+    if len(analysis.diagnosis.kernels) > 1:
+        yield Prose(headline(kernel, "this kernel"))
+    total = kernel.accounting.total or 1
+    yield Figures([(percent(count / total), f"{part}: {count:,}") for part, count in kernel.accounting.parts.items()])
+    profile = next(
+        one
+        for one in analysis.profile.kernels
+        if one.name == kernel.name and one.samples in (kernel.accounting.total, kernel.coverage.get("samples"))
+    )
+    found = view(kernel, number, profile, analysis.binaries.get(kernel.name))
+    shown = list(panes(found, analysis.profile.sources))
+    yield _causes(kernel, found)
+    for several in shown:
+        yield Panes(several)
+    for rank, cause in enumerate(kernel.causes[:CHAINS], 1):
+        yield Listing(f"{rank}: {_title(cause)}", "\n".join(_chain(cause)), folded=True, wrap=True)
+    facts = [("accounting", accounting(kernel)), ("architecture", plain(kernel.arch))]
+    facts += [("covered", line) for line in coverage(kernel)]
+    facts += [("surer with", line) for line in raises(kernel)]
+    yield Facts(facts)
+
+
+def _causes(kernel: KernelDiagnosis, found: View) -> Grid:
+    columns = (
+        *(Column(title, right=True) for title in ("", "of stalls", "of time")),
+        *(Column(title) for title in ("class", "stalls at", "waits for")),
+    )
+    rows, links = [], []
+    for rank, cause in enumerate(kernel.causes[:CAUSES], 1):
+        shares = (interval(cause.share_of_stalls), interval(cause.share_of_time))
+        sites = (_short(cause.stall_site), _short(cause.cause_site) if cause.cause_site else "–")
+        rows.append((str(rank), *shares, f"{cause.id} {cause.cause_class}", *sites))
+        links.append((None, None, None, None, found.anchor(cause.stall_site), found.anchor(cause.cause_site)))
+    return Grid(Table(columns, tuple(rows)), ranking=True, links=links)
+
+
+def _short(site: Site) -> str:
+    return " ".join(part for part in (where(site), code_of(site)) if part)
+
+
+def _title(cause: Cause) -> str:
+    return f"{cause.id} {cause.cause_class}, {interval(cause.share_of_stalls)} of stalls"
+
+
+def _chain(cause: Cause) -> Iterator[str]:
+    yield f"stalls at  {full(cause.stall_site)}"
+    if cause.cause_site is not None:
+        yield f"waits for  {full(cause.cause_site)}"
+    known = [site for site in (cause.stall_site, cause.cause_site) if site is not None]
+    for depth, site in enumerate(site for site in cause.chain if site not in known):
+        yield f"{' ' * 11}{'   ' * depth}└─ {full(site)}"
+    yield from (f"· {plain(said)}" for said in cause.evidence)
