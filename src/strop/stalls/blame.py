@@ -77,17 +77,16 @@ class Blamer:
         return list(found.items())
 
     def _attribute(self, index: int, count: Count, near: list[tuple[int, float]]) -> list[Attribution]:
-        plain = Attribution(
-            stall=index, reason=count.reason, part=Part.SELF, samples=count.samples, hidden=count.hidden
-        )
+        part = Part.SELF
         if count.reason is Reason.ISSUED:
-            return [replace(plain, part=Part.ISSUED)]
-        if count.reason in OWN_REASONS:
+            part = Part.ISSUED
+        elif count.reason is Reason.OTHER and self.has_reasons:
+            part = Part.UNEXPLAINED
+        plain = Attribution(stall=index, reason=count.reason, part=part, samples=count.samples, hidden=count.hidden)
+        if part is not Part.SELF or count.reason in OWN_REASONS:
             return [plain]
         if count.reason is Reason.BARRIER:
             return [self._barrier(plain)]
-        if count.reason is Reason.OTHER and self.has_reasons:
-            return [replace(plain, part=Part.UNEXPLAINED)]
         mixture: list[tuple[float, Candidate, Share]] = []
         for waiter, likelihood in near:
             options = self._options(waiter, count.reason)
@@ -157,8 +156,9 @@ class Blamer:
                 continue
             _, one, owned = max(rows[cause], key=lambda row: row[0] * row[2].middle)
             found.append(
-                replace(
-                    plain,
+                Attribution(
+                    stall=plain.stall,
+                    reason=plain.reason,
                     part=Part.ATTRIBUTED,
                     samples=mine,
                     hidden=lost,

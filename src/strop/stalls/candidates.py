@@ -105,8 +105,8 @@ def candidates(slicer: Slicer, waiter: int, reason: Reason) -> list[Candidate]:
         for producer in read.definitions:
             if not code[producer].variable and not code[producer].memory:
                 offer(producer, Need.RAW, None, read.role, None)
-            elif producer in found:
-                found[producer] = replace(found[producer], role=found[producer].role or read.role)
+            elif producer in found and found[producer].role is None:
+                found[producer] = replace(found[producer], role=read.role)
     return list(found.values())
 
 
