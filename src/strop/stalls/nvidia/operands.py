@@ -237,7 +237,7 @@ def _address_width(form: Form, space: str, suffixes: str, place: int) -> int:
         return _tensor_map_width(form, place)
     if form.pipe == "tex":
         return next((DIMENSIONS[part] for part in form.modifiers if part in DIMENSIONS), 1)
-    wide = form.base == "QSPC" or (form.memory is not None and form.memory["space"] in ("global", "generic"))
+    wide = form.base in ("QSPC", "CCTL") or (form.memory is not None and form.memory["space"] in ("global", "generic"))
     if (form.base == "LDGSTS" and place == 0) or form.base in ("SYNCS", "ARRIVES"):
         wide = False
     if space == "UR":
