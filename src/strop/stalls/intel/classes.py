@@ -10,6 +10,7 @@ from typing import Any
 from strop.stalls.instruction import Latency
 from strop.stalls.intel import sends
 from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.operands import SELECTS
 from strop.stalls.intel.swsb import Generation, Pipe
 
 _BY_TYPE = {"f": "float", "tf32": "float", "df": "double", "hf": "half", "bf": "half"}
@@ -80,8 +81,12 @@ def _class(node: Node) -> str:
         return "math"
     if found == "tensor":
         return "dpas"
-    if (node.get("fm") and node["op"] not in ("sel", "csel")) or ((node.get("dst") or {}).get("reg") or {}).get(
-        "rn"
-    ) == "a":
-        return "flag"  # dependences through flags and address registers
+    if _writes_flags(node):
+        return "flag"
     return str(found) if found in ("branch", "wait", "barrier") else "alu" if found not in (None, "control") else ""
+
+
+def _writes_flags(node: Node) -> bool:
+    """Whether its result is in a flag or address register: these take longer."""
+    register = (node.get("dst") or {}).get("reg") or {}
+    return register.get("rn") == "a" or (bool(node.get("fm")) and node["op"] not in SELECTS)

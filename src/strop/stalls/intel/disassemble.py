@@ -26,6 +26,7 @@ TEXT_OPTIONS = ("-Xprint-pc", "-Xprint-ldst")
 JSON_OPTIONS = ("-Xprint-pc", "-Xprint-json")
 MIB = 2**20
 
+_BARE_OPTIONS = re.compile(r'"opts":\[([A-Za-z][^\]\n]*)\]')  # iga64 forgets the quotes around some (NoAccSBSet)
 _ROW = re.compile(r"^/\* \[([0-9A-F]{4,})\]\s*\*/\s*(.*?)\s*$")
 
 Node = dict[str, Any]
@@ -104,10 +105,15 @@ def parse(codes: Sequence[bytes], text: str, said: str) -> list[tuple[Row, ...]]
 
 def _nodes(said: str) -> dict[int, Node]:
     try:
-        made = json.loads(said)
+        made = json.loads(_BARE_OPTIONS.sub(_quoted, said))
         return {each["pc"]: each for each in made["insts"] if each["kind"] == "I" and each["op"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
+
+
+def _quoted(match: re.Match[str]) -> str:
+    words = (word.strip().strip('"') for word in match[1].split(","))
+    return '"opts":[' + ", ".join(f'"{word}"' for word in words) + "]"
 
 
 def _relative(text: str, start: int) -> str:

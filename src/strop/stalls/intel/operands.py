@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from strop.stalls.instruction import Guard, Register, Role, Use
 from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.payload import address_bytes
 from strop.stalls.intel.swsb import Generation
 
 GRF_BYTES = {Generation.XE_HPG: 32, Generation.XE_HPC: 64}
@@ -76,11 +77,8 @@ class _Reader:
                 guard = Guard(flags[0], bool(predicate.get("inv")))
             self.uses += [Use(flag, Role.PREDICATE) for flag in flags]
         modifier = self.node.get("fm")
-        if modifier and flags:
-            if self.op == "csel" or (self.op == "sel"):
-                pass  # minimum and maximum: compared, but no flag is written
-            else:
-                self.defs += flags
+        if modifier and flags and self.op not in SELECTS:  # of those, it makes a minimum or maximum
+            self.defs += flags
         return Operands(tuple(self.written), tuple(self.read), tuple(self.defs), tuple(self.uses), guard, self.indirect)
 
     def _flags(self) -> list[Register]:
@@ -124,13 +122,15 @@ class _Reader:
                 self._address(operand)
             elif kind == "AD":
                 where = operand["addr"]
-                self._reads(self._payload(where["reg"], where["len"]), Role.ADDRESS)
+                self._reads(self._addresses(where["reg"], where["len"]), Role.ADDRESS)
                 offset = (operand.get("surf") or {}).get("offset")
                 if isinstance(offset, dict):
                     self._plain(offset, Role.ADDRESS)
             elif kind == "DA":
-                role = Role.ADDRESS if place == 0 and self.op.startswith("send") else Role.DATA
-                self._reads(self._payload(operand["reg"], operand["len"]), role)
+                if place == 0:
+                    self._reads(self._addresses(operand["reg"], operand["len"]), Role.ADDRESS)
+                else:
+                    self._reads(self._payload(operand["reg"], operand["len"]), Role.DATA)
             elif self.op.startswith("send"):
                 self._plain(operand["reg"], Role.ADDRESS)
             elif self.is_dpas:
@@ -167,12 +167,15 @@ class _Reader:
         self.uses += [Use(each) for each in others]
 
     def implicit(self) -> None:
-        whole = [("acc", dword, WHOLE) for dword in range(self.grf // 4)]
+        if self.op not in READS_ACC and self.op not in WRITES_ACC and "AccWrEn" not in (self.node.get("opts") or ()):
+            return
+        width = max(4, _width(self.node["dst"]) if self.node.get("dst") else 4)
+        lanes = [("acc", dword, WHOLE) for dword in range(self.lanes * width // 4)]
         explicit = any(span[0] == "acc" for span, _ in self.read)
         if self.op in READS_ACC and not explicit:
-            self._reads(whole, Role.IMPLICIT)
+            self._reads(lanes, Role.IMPLICIT)
         if self.op in WRITES_ACC or "AccWrEn" in (self.node.get("opts") or ()):
-            self.written += [span for span in whole if span not in self.written]
+            self.written += [span for span in lanes if span not in self.written]
 
     def _reads(self, spans: Iterable[Span], role: Role) -> None:
         self.read += [(span, role) for span in spans]
@@ -195,6 +198,10 @@ class _Reader:
             return []
         count = length if length >= 0 else 1  # a descriptor in a register: at least one
         return self._block(register, count * self.grf) if count else []
+
+    def _addresses(self, register: Node, length: int) -> list[Span]:
+        whole, size = self._payload(register, length), address_bytes(self.node, self.lanes)
+        return whole if size is None else whole[: (size + 3) // 4]
 
     def _block(self, register: Node, size: int) -> list[Span]:
         name = register["rn"]

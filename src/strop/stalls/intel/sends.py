@@ -10,8 +10,8 @@ from __future__ import annotations
 from strop.stalls.instruction import Direction, Memory
 from strop.stalls.intel.disassemble import Node
 from strop.stalls.intel.operands import sources
+from strop.stalls.intel.payload import LSC, descriptor
 
-LSC = ("ugm", "ugml", "slm", "tgm")
 DATA_BYTES = {0: 1, 1: 2, 2: 4, 3: 8, 4: 1, 5: 2, 6: 2}
 ELEMENTS = {0: 1, 1: 2, 2: 3, 3: 4, 4: 8, 5: 16, 6: 32, 7: 64}
 LOADS = range(0, 4)
@@ -19,6 +19,7 @@ STORES = (4, 5, 6, 7, 28)
 ATOMICS = range(8, 27)
 FENCE = 31
 BLOCKS = (1, 3, 5, 7)  # strided (one address for all lanes) and 2D
+LOCAL = 254  # the binding table entry that is shared local memory
 FLAT, BSS, SS, BTI = range(4)
 SCRATCH_SURFACES = (BSS, SS)  # the surface state that scratch memory has
 OLD_PORTS = ("dc0", "dc1", "dc2", "dcro", "hdc0", "hdc1", "hdc2", "dcc", "sampler", "smpl", "render", "rc", "urb")
@@ -27,14 +28,6 @@ OLD_PORTS = ("dc0", "dc1", "dc2", "dcro", "hdc0", "hdc1", "hdc2", "dcc", "sample
 def is_send(node: Node) -> bool:
     """Whether an instruction sends a message."""
     return str(node["op"]).startswith("send")
-
-
-def descriptor(node: Node) -> int | None:
-    """The message descriptor, None where it is in a register."""
-    said = sources(node)
-    if len(said) < 4 or said[3]["kind"] != "IM":
-        return None
-    return int(str(said[3]["value"]), 0) & 0xFFFFFFFF
 
 
 def kind(node: Node) -> str:
@@ -140,7 +133,6 @@ def _old(node: Node) -> Memory | None:
         return Memory("scratch", direction, width)
     surface = (sources(node)[0].get("surf") or {}) if sources(node) else {}
     bits = descriptor(node)
-    is_local = (surface.get("type") == "bti" and surface.get("offset") == 254) or (
-        bits is not None and bits & 255 == 254
-    )
+    is_local = surface.get("type") == "bti" and surface.get("offset") == LOCAL
+    is_local = is_local or (bits is not None and bits & 255 == LOCAL)
     return Memory("shared" if is_local else "global", direction, width)
