@@ -111,3 +111,8 @@ def test_a_device_function_may_wait_for_its_caller() -> None:
     assert needs_of(assemble(text, is_kernel=False)) == {(0, -1): Need.CALLER}
     found = coverage(assemble(text))
     assert (found.explained_waits, found.idle) == (0, 1)
+
+
+def test_a_call_is_waited_for_with_nothing_pending() -> None:
+    text = "ld R1 <- [R8] mem=global.load.4 +SB0\n call call=f ?SB0\n exit"
+    assert needs_of(assemble(text)) == {(1, 0): Need.CALL}

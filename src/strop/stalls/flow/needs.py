@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from strop.stalls.flow.definitions import Definitions
 from strop.stalls.flow.pending import CALLER, Pending
-from strop.stalls.instruction import Instruction, Wait, When
+from strop.stalls.instruction import Flow, Instruction, Wait, When
 
 
 class Need(StrEnum):
@@ -20,6 +20,7 @@ class Need(StrEnum):
     WAR = "war"  # it, or something later, writes what the producer still reads
     ORDER = "order"  # memory: the producer has no result, others will look at what it wrote
     GROUP = "group"  # it closes a group that the producer is a member of: no time is lost by that
+    CALL = "call"  # it calls or returns: scoreboards and registers are handed over with nothing pending
     CALLER = "caller"  # whatever the caller left pending
     SPURIOUS = "spurious"  # none is found: the resource is shared, or the count too small
 
@@ -92,6 +93,13 @@ class Needs:
         return any(producer in read.definitions for read in self.definitions.reads[consumer])
 
     def _need(self, consumer: int, producer: int, when: When, needed: set[tuple[int, int]]) -> Need:
+        need = self._by_registers(consumer, producer, when, needed)
+        control = self.code[consumer].control
+        if need is Need.SPURIOUS and control is not None and control.flow in (Flow.CALL, Flow.RETURN):
+            return Need.CALL
+        return need
+
+    def _by_registers(self, consumer: int, producer: int, when: When, needed: set[tuple[int, int]]) -> Need:
         written, read = self.definitions.numbers(producer)
         if when is When.RESULT:
             if self._is_raw(consumer, producer):
