@@ -92,3 +92,12 @@ def test_the_real_code_objects() -> None:
     assert code[0x1998].opcode == "global_load_dwordx2"
     assert code[0x1998].source is not None
     assert (code[0x1998].source.file.rpartition("/")[2], code[0x1998].source.line) == ("compute.h", 67)
+
+
+@pytest.mark.parametrize("isa", ["gfx1100", "gfx1201"])
+def test_code_without_a_kernel_descriptor_is_taken_for_waves_of_32(isa: str) -> None:
+    """Dual issue exists in those only: as waves of 64 it wouldn't be decoded."""
+    needs_tool(isa)
+    binary = decode(raw(f"shaders.{isa}.hsaco"), path="s.hsaco")
+    assert all(each.known for function in binary.functions for each in function.instructions)
+    assert any(dict(each.notes).get("dual") for function in binary.functions for each in function.instructions)

@@ -123,7 +123,7 @@ def _read(data: bytes, path: str) -> CodeObject:
         _metadata(sections),
         frozenset(section.name for section in sections),
         named,
-        next((descriptor.wave for descriptor in descriptors.values()), 64),
+        next((each.wave for each in descriptors.values()), 64 if architecture.family.startswith("gfx9") else 32),
         sum(_inflated(section) for section in sections if section.name.startswith(".debug")),
     )
 
