@@ -116,3 +116,14 @@ def test_a_device_function_may_wait_for_its_caller() -> None:
 def test_a_call_is_waited_for_with_nothing_pending() -> None:
     text = "ld R1 <- [R8] mem=global.load.4 +SB0\n call call=f ?SB0\n exit"
     assert needs_of(assemble(text)) == {(1, 0): Need.CALL}
+
+
+def test_what_other_threads_issue_completes_on_a_barrier_in_memory() -> None:
+    text = """
+          br  <- (P0) ->use?
+          cp  <- [R8] mem=global.copy.16 async to=shared +mbarrier~
+          exit
+    use:  try ?mbarrier
+          exit
+    """
+    assert needs_of(assemble(text)) == {(3, 1): Need.ORDER}

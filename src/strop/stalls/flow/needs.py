@@ -10,6 +10,9 @@ from strop.stalls.flow.definitions import Definitions
 from strop.stalls.flow.pending import CALLER, Pending
 from strop.stalls.instruction import Flow, Instruction, Wait, When
 
+# Barriers in memory: what completes on them may have been issued by other threads, on ways that never lead here.
+BETWEEN_THREADS = "mbarrier"
+
 
 class Need(StrEnum):
     """Why an instruction must wait for a producer."""
@@ -18,7 +21,7 @@ class Need(StrEnum):
     RAW_LATER = "raw_later"  # the result is read later
     WAW = "waw"  # it, or something later, writes the same register
     WAR = "war"  # it, or something later, writes what the producer still reads
-    ORDER = "order"  # memory: the producer has no result, others will look at what it wrote
+    ORDER = "order"  # memory: the producer has no result, others will look at what it wrote, or write what it reads
     GROUP = "group"  # it closes a group that the producer is a member of: no time is lost by that
     CALL = "call"  # it calls or returns: scoreboards and registers are handed over with nothing pending
     CALLER = "caller"  # whatever the caller left pending
@@ -49,6 +52,11 @@ class Needs:
         self.pending, self.definitions = pending, definitions
         self.code = pending.graph.function.instructions
         self._written_later: list[int] | None = None
+        self._elsewhere: dict[str, list[tuple[int, When]]] = {}
+        for index, one in enumerate(self.code):
+            for pend in one.pends:
+                if pend.resource.startswith(BETWEEN_THREADS):
+                    self._elsewhere.setdefault(pend.resource, []).append((index, pend.when))
 
     def members(self, closer: int) -> tuple[tuple[int, When], ...]:
         """Return the operations in the group that an instruction closes."""
@@ -74,6 +82,9 @@ class Needs:
     def _edges_of(self, consumer: int, needed: set[tuple[int, int]]) -> Iterable[Edge]:
         closing = closes(self.code[consumer])
         for waited in self.pending.waits[consumer]:
+            if not waited.producers and waited.wait.resource.startswith(BETWEEN_THREADS):
+                for producer, when in self._elsewhere.get(waited.wait.resource, ()):
+                    yield Edge(consumer, producer, waited.wait, when, Need.ORDER)
             for producer, when in waited.producers:
                 if producer == CALLER:
                     yield Edge(consumer, producer, waited.wait, when, Need.CALLER)
@@ -109,7 +120,9 @@ class Needs:
             if not self.code[producer].defs:
                 return Need.ORDER
             return Need.WAW if self._is_written_from(consumer, written) else Need.SPURIOUS
-        return Need.WAR if self._is_written_from(consumer, read) else Need.SPURIOUS
+        if self._is_written_from(consumer, read):
+            return Need.WAR
+        return Need.SPURIOUS if self.code[producer].defs else Need.ORDER
 
     def _is_written_from(self, index: int, registers: tuple[int, ...]) -> bool:
         """Tell whether an instruction, or one that it may lead to, writes any of some registers."""
