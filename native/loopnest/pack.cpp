@@ -192,7 +192,9 @@ void NestEmitter::emit_pack_row(int tensor, int axis) {
 bool NestEmitter::transposes(int tensor, const std::vector<PackedAxis>& order) const {
   const int64_t side = 32 / unit_.scalar();
   const int64_t reach = (side - 1) * stride_[tensor][order[0].axis];
-  return tile_.entries.empty() && stride_[tensor][order[1].axis] == unit_.scalar() &&
+  // In a window both axes may be contiguous: then the rows are copied as they are, whole vectors at a time.
+  return tile_.entries.empty() && stride_[tensor][order[0].axis] != unit_.scalar() &&
+         stride_[tensor][order[1].axis] == unit_.scalar() &&
          extent_[order[0].axis] >= side && extent_[order[1].axis] >= side &&
          reach == static_cast<int32_t>(reach) && (side - 1) * order[1].stride < INT32_MAX;
 }

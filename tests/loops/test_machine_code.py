@@ -12,6 +12,7 @@ import pytest
 
 from strop.loops.interpreter import interpret
 from strop.loops.kernel import native
+from strop.loops.moves import Pack, Reorder, Split
 from strop.loops.operands import layout_of
 from strop.loops.reference import expect
 from strop.loops.tuned import Tuned
@@ -100,6 +101,18 @@ def test_no_byte_outside_the_arrays_is_touched(part: int, soak: Any) -> None:
             for isa in isas():
                 result = run(case, isa, arrays, out, extras)
                 assert agrees(result, expected.values, expected.tolerance), (case.seed, isa, at_end)
+
+
+def test_a_packed_window_whose_axes_are_both_contiguous() -> None:
+    """Found by the soak, seed 12693: rows were turned that needed no turning, and ran over into the next ones."""
+    import strop
+
+    c = strop.Contraction.parse("2b c+d, d b -> b c d", b=11, c=9, d=37)
+    a = np.random.default_rng(0).uniform(-1, 1, c.operand_shapes[0]).astype("f")
+    b = np.random.default_rng(1).uniform(-1, 1, c.operand_shapes[1]).astype("f")
+    moves = (Split("b.0", 3), Reorder(("b.0", "b.1", "d.0", "c.0")), Pack("A", "b.0"))
+    result = strop.compile(c, moves, space="literal")(a, b)
+    np.testing.assert_allclose(result, expect(c, [a, b]).values, rtol=1e-6)
 
 
 def squares() -> Iterator[tuple[int, int, int]]:
