@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from strop.errors.base import StropError
+from strop.errors.profiles import _Plain
 
 
-class OtherBinary(StropError):
+class OtherBinary(_Plain, StropError):
     """The samples don't fall where the binary's instructions are."""
 
     code = "other-binary"
@@ -13,7 +14,7 @@ class OtherBinary(StropError):
     fix = "Name the one that was profiled with --binary (binary=...): the same build, not the same source."
 
 
-class UnknownKernel(StropError):
+class UnknownKernel(_Plain, StropError):
     """No kernel of the profile goes by the name asked for."""
 
     code = "unknown-kernel"

@@ -70,10 +70,10 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Panes:
-    """Annotated code side by side, wider than the text where the window is; one below the other where it is narrow."""
+    """Columns of annotated code, wider than the text where the window is; one below the other where it is narrow."""
 
     kind: ClassVar[str] = "panes"
-    panes: Sequence[Annotated]
+    columns: Sequence[Sequence[Annotated]]
 
 
 @dataclass(frozen=True, slots=True)

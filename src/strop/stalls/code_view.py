@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -105,7 +105,9 @@ def view(kernel: KernelDiagnosis, number: int, profile: KernelProfile, binary: B
 
 
 def _stalled(counts: Iterable[Count]) -> int:
-    return sum(count.samples for count in counts if count.reason is not Reason.ISSUED)
+    """Samples in which time was lost: not issued ones, nor those that another warp's issue hid."""
+    free = (Reason.ISSUED, Reason.SELECTED_OTHER)
+    return sum(count.samples - count.hidden for count in counts if count.reason not in free)
 
 
 def _add_line(found: View, file: str | None, line: int | None, samples: int) -> None:
@@ -113,8 +115,8 @@ def _add_line(found: View, file: str | None, line: int | None, samples: int) -> 
         found.lines[file, line] = found.lines.get((file, line), 0) + samples
 
 
-def panes(found: View, sources: Mapping[str, str]) -> Iterator[Sequence[Annotated]]:
-    """The panes: source files beside the costliest function, then the other functions."""
+def panes(found: View, sources: Mapping[str, str]) -> Sequence[Sequence[Annotated]]:
+    """The columns of the view: source files, and functions beside them, each the costliest first."""
     by_file: dict[str, int] = {}
     for (file, _), samples in found.lines.items():
         by_file[file] = by_file.get(file, 0) + samples
@@ -126,10 +128,7 @@ def panes(found: View, sources: Mapping[str, str]) -> Iterator[Sequence[Annotate
             found.shown[number, code[index].pc] = f"k{found.number}-f{number}-{code[index].pc}"
     source = [_source(found, file, sources) for file in found.files]
     assembly = [_assembly(found, number, indices) for number, indices in enumerate(kept)]
-    if source or assembly:
-        yield [*source[:1], *assembly[:1]]
-    rest = [*source[1:], *assembly[1:]]
-    yield from ([one] for one in rest)
+    return [column for column in (source, assembly) if column]
 
 
 def _kept(found: View, number: int) -> list[int]:

@@ -68,10 +68,10 @@ def _kernel(kernel: KernelDiagnosis, number: int, analysis: Analysis) -> Iterato
         if one.name == kernel.name and one.samples in (kernel.accounting.total, kernel.coverage.get("samples"))
     )
     found = view(kernel, number, profile, analysis.binaries.get(kernel.name))
-    shown = list(panes(found, analysis.profile.sources))
+    columns = panes(found, analysis.profile.sources)
     yield _causes(kernel, found)
-    for several in shown:
-        yield Panes(several)
+    if columns:
+        yield Panes(columns)
     for rank, cause in enumerate(kernel.causes[:CHAINS], 1):
         yield Listing(f"{rank}: {_title(cause)}", "\n".join(_chain(cause)), folded=True, wrap=True)
     facts = [("accounting", accounting(kernel)), ("architecture", plain(kernel.arch))]

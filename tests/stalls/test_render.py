@@ -1,0 +1,97 @@
+"""What is said of a diagnosis: the sentence, the text in every width, nothing that a terminal obeys."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.resources import files
+
+import jsonschema
+import pytest
+
+from strop.errors import MissingPackage
+from strop.stalls.headline import headline, raises, sentence
+from strop.stalls.render import WHOLE, lines
+from strop.values.diagnosis import COLUMNS, Accounting, KernelDiagnosis, Site
+from tests.stalls.made import EVIL, LOAD, OWN, USE, cause, diagnosis, kernel
+
+SCHEMA = json.loads(files("strop.stalls").joinpath("schemas/diagnosis.json").read_text("utf-8"))
+
+
+def test_the_sentence_names_load_line_chain_and_consumer() -> None:
+    found = sentence(diagnosis(kernel("k")))
+    name = r"sten\x1b[31mcil\x9b2J\u202e.cu"
+    assert found == (
+        f"62% of this kernel's stall samples wait for the load at {name}:41 "
+        f"(LDG.E, dependent address chain of depth 2), consumed at {name}:44. 6.7% of all samples are unexplained."
+    )
+
+
+def test_copies_of_one_line_are_one_claim() -> None:
+    several = [
+        cause(stall_site=Site(pc=pc, opcode="FFMA", file="s.cu", line=44), share_of_stalls=(0.1, 0.2), chain=())
+        for pc in (16, 64, 96)
+    ]
+    found = headline(kernel("k", tuple(several)), "k")
+    assert found.startswith("30% to 60% of k's stall samples wait for the load at")
+    assert "3 pairs of instructions" in found
+
+
+def test_a_stall_with_itself_a_hidden_one_and_none() -> None:
+    assert headline(kernel("k", (OWN,)), "k") == (
+        r"30% of k's stall samples are at sten\x1b[31mcil\x9b2J\u202e.cu:44 (FFMA): "
+        "the unit that the instruction needs is busy. They cost nothing: other warps issued meanwhile."
+    )
+    issued = KernelDiagnosis(name="k", arch="a", accounting=Accounting(unit="cycles", total=5, parts={"issued": 5}))
+    assert headline(issued, "k") == "No stall was sampled in k: all 5 cycles issued an instruction."
+
+
+@pytest.mark.parametrize("width", [None, 200, 80, 40, 20])
+def test_the_text_fits_obeys_nobody_and_closes(width: int | None) -> None:
+    found = list(lines(diagnosis(), width=width, amount=WHOLE))
+    assert all(line.isprintable() for line in found)
+    assert found[0].startswith("62% of this")
+    if width is not None:
+        assert max(map(len, found)) <= max(width, 30)
+    text = " ".join(" ".join(found).split())
+    assert "20 issued + 30 self + 62 attributed + 8 unexplained = 120 samples" in text
+    for said in ("stalls at", "waits for", "└─", "inlined at m.cu:7", "not worth fixing", "compile with -lineinfo"):
+        assert said in text, said
+
+
+def test_many_kernels_are_listed_by_cost_and_cut_with_a_word() -> None:
+    found = "\n".join(lines(diagnosis(*(kernel(f"kernel{number}") for number in range(30)))))
+    assert "20 more kernels; --json has all" in found
+    assert found.startswith("62% of kernel0's stall samples wait for")
+
+
+def test_what_matters_most_is_asked_for_first() -> None:
+    some = (cause(needs=("binary",), share_of_stalls=(0.1, 0.2)), cause(needs=("instruction samples",)))
+    assert [one.split()[1] for one in raises(kernel("k", some))] == ["by", "GPU"]
+
+
+def test_json_is_as_the_schema_says() -> None:
+    found = diagnosis(kernel(), kernel("k", (cause(speedup=None),)))
+    jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(found.to_dict(), allow_nan=False)))
+    spoilt = found.to_json()
+    spoilt["kernels"][0]["causes"][0]["share_of_stalls"] = [0.2, 1.2]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(SCHEMA).validate(spoilt)
+
+
+def test_rows_for_frames_and_a_clear_word_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = list(diagnosis().rows())
+    assert [tuple(row) for row in rows] == [COLUMNS, COLUMNS]
+    assert (rows[0]["stall_pc"], rows[0]["cause_line"], rows[0]["share_of_time_high"]) == (USE.pc, LOAD.line, 0.5)
+    assert rows[1]["cause_pc"] is None
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackage, match="pip install pandas"):
+        diagnosis().to_dataframe()
+
+
+def test_a_frame_where_pandas_is() -> None:
+    pytest.importorskip("pandas", reason="pandas isn't installed")
+    frame = diagnosis().to_dataframe()
+    assert list(frame.columns) == list(COLUMNS)
+    assert len(frame) == 2
+    assert EVIL in frame["kernel"][0]
