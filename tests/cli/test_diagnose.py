@@ -1,4 +1,4 @@
-"""`strop diagnose` as a command: on files of every kind that need no disassembler, and on real profiles where they are."""
+"""`strop diagnose` as a command: on made-up profiles without code, and on real ones where they are."""
 
 from __future__ import annotations
 
