@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-COPIES = 6
+COPIES = 8
 DECLARATIONS = """
 declare <4 x float> @llvm.amdgcn.image.sample.2d.v4f32.f32(i32, float, float, <8 x i32>, <4 x i32>, i1, i32, i32)
 declare <4 x float> @llvm.amdgcn.image.load.2d.v4f32.i32(i32, i32, i32, <8 x i32>, i32, i32)
