@@ -33,17 +33,17 @@ def _is_code_object(data: bytes) -> bool:
     return len(data) >= 64 and data.startswith(ELF) and struct.unpack_from("<H", data, 18)[0] == EM_AMDGPU
 
 
-def _search(data: bytes, path: str) -> Iterator[bytes]:
-    if _is_code_object(data):
+def _search(data: bytes, path: str, start: int = 0) -> Iterator[bytes]:
+    if start == 0 and _is_code_object(data):
         yield data
-    elif data.startswith(BUNDLE):
-        yield from _entries(data, path)
-    elif data.startswith(COMPRESSED):
-        yield from _entries(_inflate(data, path), path)
-    elif data.startswith(ELF):  # a host program: its bundles lie in .hip_fatbin, aligned to a page
-        at = -1
+    elif data.startswith(BUNDLE, start):
+        yield from _entries(data, path, start)
+    elif data.startswith(COMPRESSED, start):
+        yield from _entries(_inflate(data, path, start), path, 0)
+    elif data.startswith(ELF, start):  # a host program: its bundles lie in .hip_fatbin, aligned to a page
+        at = start
         while (at := _next(data, at + 1)) >= 0:
-            yield from _search(data[at:], path)
+            yield from _search(data, path, at)
 
 
 def _next(data: bytes, start: int) -> int:
@@ -51,9 +51,9 @@ def _next(data: bytes, start: int) -> int:
     return min(at, default=-1)
 
 
-def _entries(data: bytes, path: str) -> Iterator[bytes]:
-    """Entries of a bundle: u64 count, then per entry u64 offset, u64 size, u64 length of the id, the id."""
-    at = len(BUNDLE)
+def _entries(data: bytes, path: str, start: int) -> Iterator[bytes]:
+    """Entries of the bundle at `start`: u64 count, then per entry u64 offset, u64 size, u64 length of the id, the id."""
+    at = start + len(BUNDLE)
     try:
         (count,) = struct.unpack_from("<Q", data, at)
         at += 8
@@ -62,37 +62,37 @@ def _entries(data: bytes, path: str) -> Iterator[bytes]:
         for _ in range(count):
             offset, size, length = struct.unpack_from("<3Q", data, at)
             at += 24 + length
-            if at > len(data) or offset + size > len(data):
+            if at > len(data) or start + offset + size > len(data):
                 raise UnreadableBinary(path=path, reason="its offload bundle names bytes past its end")
-            if _is_code_object(data[offset : offset + size]):
-                yield data[offset : offset + size]
+            held = data[start + offset : start + offset + size]
+            if _is_code_object(held):
+                yield held
     except struct.error:
         raise UnreadableBinary(path=path, reason="its offload bundle is cut off") from None
 
 
-def _inflate(data: bytes, path: str) -> bytes:
+def _inflate(data: bytes, path: str, start: int) -> bytes:
     """A compressed bundle, versions 1 to 3: magic, u16 version, u16 method (0 zlib, 1 zstd), sizes, a hash, data."""
     try:
-        version, method = struct.unpack_from("<2H", data, 4)
+        version, method = struct.unpack_from("<2H", data, start + 4)
         if version == 1:
-            at, total = 8, len(data)
+            at, end, wide = start + 8, len(data), 4
         elif version == 2:
-            total, at = struct.unpack_from("<I", data, 8)[0], 12
+            at, end, wide = start + 12, start + struct.unpack_from("<I", data, start + 8)[0], 4
         elif version == 3:
-            total, at = struct.unpack_from("<Q", data, 8)[0], 16
+            at, end, wide = start + 16, start + struct.unpack_from("<Q", data, start + 8)[0], 8
         else:
             raise UnreadableBinary(path=path, reason=f"its compressed offload bundle has version {version}")
-        wide = 8 if version == 3 else 4
-        size = int.from_bytes(data[at : at + wide], "little")
-        at += wide + 8
     except struct.error:
         raise UnreadableBinary(path=path, reason="its compressed offload bundle is cut off") from None
+    size = int.from_bytes(data[at : at + wide], "little")
+    at += wide + 8
     if method != 0:
         reason = "its offload bundle is compressed with zstd; unpack it with clang-offload-bundler -unbundle first"
         raise UnreadableBinary(path=path, reason=reason)
     if size > MOST_INFLATED:
         raise UnreadableBinary(path=path, reason=f"its compressed offload bundle claims {size} bytes")
     try:
-        return zlib.decompressobj().decompress(data[at:total], size)
+        return zlib.decompressobj().decompress(data[at:end], size)
     except zlib.error as error:
         raise UnreadableBinary(path=path, reason=f"its compressed offload bundle is damaged ({error})") from None
