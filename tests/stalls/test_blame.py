@@ -130,7 +130,7 @@ def test_a_chain_through_its_own_result_is_seen() -> None:
         (
             "ld R2 <- [R8] mem=global.load.4 +SB0\n add R3 <- R2 ?SB0\n bar bar",
             {"i1": {"global_memory": 50}, "i2": {"barrier": 20}},
-            {(1, 0): "global_load_latency", (2, 1): "barrier_skew"},
+            {(1, 0): "global_load_latency", (2, 0): "barrier_skew"},
         ),
         (
             "add R1 <- R2",

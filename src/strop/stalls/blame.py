@@ -25,7 +25,7 @@ RESULTS = (Need.RAW, Need.RAW_LATER)
 # Operands are read when the unit takes the instruction from its queue. No table has it; judged.
 READ_OPERANDS = Latency(4, 100, "judged")
 REGION_BLOCKS = 64  # how far back from a barrier the slowest instruction is sought
-SKID_DECAY = 0.7  # a sample skids by one instruction rather than by two
+LATE, EARLY = 0.7, 0.4  # how likely a sample is of the instruction before, or after; two away: the square
 
 
 def blame(function: Function, samples: Samples, slicer: Slicer | None = None) -> Blame:
@@ -51,30 +51,33 @@ class Blamer:
         found: list[Attribution] = []
         for index in sorted(self.samples.at):
             for count in self.samples.at[index]:
-                if count.samples:
+                if count.samples and count.reason is not Reason.BARRIER:
                     found += self._attribute(index, count, near[index])
-        return Blame(tuple(found))
+        return Blame((*found, *self._barriers(self._owners(found))))
 
     def _around(self, index: int) -> list[tuple[int, float]]:
         """Return the instructions that a sample may be of, each with how likely that is by distance alone."""
         found = {index: 1.0}
-        edge, weight = [index], 1.0
-        for _ in range(self.samples.skid):
-            weight *= SKID_DECAY
-            before: list[int] = []
-            for one in edge:
-                block = self.graph.block_of[one]
-                if one > self.graph.starts[block]:
-                    before.append(one - 1)
-                else:
-                    before += [
-                        self.graph.ends[each] - 1
-                        for each in self.graph.predecessors[block]
-                        if self.graph.ends[each] > self.graph.starts[each]
-                    ]
-            edge = [one for one in before if one not in found]
-            found.update(dict.fromkeys(edge, weight))
+        for step, weight in ((self._before, LATE), (self._after, EARLY)):
+            edge = [index]
+            for _ in range(self.samples.skid):
+                edge = [one for each in edge for one in step(each) if one not in found]
+                found.update(dict.fromkeys(edge, weight))
+                weight *= weight
         return list(found.items())
+
+    def _before(self, index: int) -> list[int]:
+        block = self.graph.block_of[index]
+        if index > self.graph.starts[block]:
+            return [index - 1]
+        ends = [(self.graph.starts[one], self.graph.ends[one]) for one in self.graph.predecessors[block]]
+        return [end - 1 for start, end in ends if end > start]
+
+    def _after(self, index: int) -> list[int]:
+        block = self.graph.block_of[index]
+        if index + 1 < self.graph.ends[block]:
+            return [index + 1]
+        return [self.graph.starts[one] for one in self.graph.successors[block] if one != self.graph.hub]
 
     def _attribute(self, index: int, count: Count, near: list[tuple[int, float]]) -> list[Attribution]:
         part = Part.SELF
@@ -85,8 +88,6 @@ class Blamer:
         plain = Attribution(stall=index, reason=count.reason, part=part, samples=count.samples, hidden=count.hidden)
         if part is not Part.SELF or count.reason in OWN_REASONS:
             return [plain]
-        if count.reason is Reason.BARRIER:
-            return [self._barrier(plain)]
         mixture: list[tuple[float, Candidate, Share]] = []
         for waiter, likelihood in near:
             options = self._options(waiter, count.reason)
@@ -174,12 +175,52 @@ class Blamer:
             )
         return found
 
-    def _barrier(self, plain: Attribution) -> Attribution:
-        """Blame the wait at a barrier on where the threads that come late are held up since the barrier before."""
+    def _owners(self, found: list[Attribution]) -> dict[int, int]:
+        """Return the producer that owns most of each instruction's stalls."""
+        owned: dict[int, dict[int, int]] = {}
+        for one in found:
+            if one.cause is not None:
+                causes = owned.setdefault(one.stall, {})
+                causes[one.cause] = causes.get(one.cause, 0) + one.samples
+        return {stall: max(causes, key=lambda one: (causes[one], -one)) for stall, causes in owned.items()}
+
+    def _barriers(self, owners: dict[int, int]) -> list[Attribution]:
+        """Attribute the waits at barriers."""
+        return [
+            self._barrier(
+                Attribution(
+                    stall=index, reason=count.reason, part=Part.SELF, samples=count.samples, hidden=count.hidden
+                ),
+                owners,
+            )
+            for index in sorted(self.samples.at)
+            for count in self.samples.at[index]
+            if count.samples and count.reason is Reason.BARRIER
+        ]
+
+    def _barrier(self, plain: Attribution, owners: dict[int, int]) -> Attribution:
+        """Blame the wait at a barrier on what holds up, since the barrier before, the threads that come late."""
+        stalls = self._since_the_barrier_before(plain.stall)
+        if not stalls:
+            return plain
+        slowest = max(stalls, key=lambda index: (stalls[index], index))
+        part = stalls[slowest] / sum(stalls.values())
+        evidence = f"{part:.0%} of the stalls between this barrier and the one before are at {self.code[slowest].text}"
+        return replace(
+            plain,
+            part=Part.ATTRIBUTED,
+            cause=owners.get(slowest, slowest),
+            anchor=slowest,
+            share=(part, 1.0),
+            ambiguous=part < 0.5,
+            evidence=(evidence,),
+        )
+
+    def _since_the_barrier_before(self, barrier: int) -> dict[int, int]:
+        """Return the stalled samples of the instructions that lie between a barrier and those that come before it."""
         stalls: dict[int, int] = {}
         seen: set[int] = set()
-        start = self.graph.block_of[plain.stall]
-        stack = [(start, plain.stall)]
+        stack = [(self.graph.block_of[barrier], barrier)]
         while stack and len(seen) < REGION_BLOCKS:
             block, end = stack.pop()
             for index in range(end - 1, self.graph.starts[block] - 1, -1):
@@ -197,20 +238,7 @@ class Blamer:
                     if predecessor not in seen:
                         seen.add(predecessor)
                         stack.append((predecessor, self.graph.ends[predecessor]))
-        if not stalls:
-            return plain
-        slowest = max(stalls, key=lambda index: (stalls[index], index))
-        part = stalls[slowest] / sum(stalls.values())
-        evidence = f"{part:.0%} of the stalls between this barrier and the one before are there"
-        return replace(
-            plain,
-            part=Part.ATTRIBUTED,
-            cause=slowest,
-            anchor=plain.stall,
-            share=(part, 1.0),
-            ambiguous=part < 0.5,
-            evidence=(evidence,),
-        )
+        return stalls
 
 
 def _evidence(one: Candidate, share: Share) -> list[str]:

@@ -69,16 +69,9 @@ class Namer:
         if one.cause is None or one.part is not Part.ATTRIBUTED:
             return Named(table()[_OWN.get(one.reason, "unknown")])
         if one.reason is Reason.BARRIER:
-            return Named(table()["barrier_skew"], (), self._held_up(one.cause))
+            return Named(table()["barrier_skew"], (), self.slicer.chain(one.cause))
         chosen, evidence = self._choose(one, one.cause)
         return Named(table()[chosen], tuple(evidence), self.slicer.chain(one.cause))
-
-    def _held_up(self, index: int) -> tuple[Link, ...]:
-        """Return the chain above an instruction that holds threads up: through what it waits for, if it does."""
-        waited = [edge.producer for edge in self.slicer.edges(index) if edge.need in (Need.RAW, Need.RAW_LATER)]
-        if not waited:
-            return self.slicer.chain(index)
-        return (Link(max(waited), LinkKind.DATA), *self.slicer.chain(max(waited)))
 
     def _choose(self, one: Attribution, cause: int) -> tuple[str, list[str]]:
         waiter = one.stall if one.anchor is None else one.anchor

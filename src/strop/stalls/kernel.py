@@ -180,7 +180,7 @@ def _add(
             row = rows[key] = _Row(named.kind, stall, cause, chain)
         _tally(row, one)
         row.evidence |= dict.fromkeys((*named.evidence, *one.evidence))
-        if one.anchor is not None and one.anchor != one.stall:
+        if one.anchor is not None and one.anchor != one.stall and one.reason is not Reason.BARRIER:
             row.evidence[f"sampled late: what waits is {slicer.code[one.anchor].text}"] = None
         if one.ambiguous:
             row.evidence["ambiguous: the interval overlaps that of another producer"] = None
