@@ -95,3 +95,19 @@ def test_a_frame_where_pandas_is() -> None:
     assert list(frame.columns) == list(COLUMNS)
     assert len(frame) == 2
     assert EVIL in frame["kernel"][0]
+
+
+@pytest.mark.parametrize("width", [30, 60, 100])
+def test_a_long_chain_stays_readable_in_a_narrow_terminal(width: int) -> None:
+    chain = (USE, LOAD, *(Site(pc=pc, opcode="IADD3", text=f"IADD3 R{pc}, R2, R6, RZ") for pc in range(64, 128, 4)))
+    found = list(lines(diagnosis(kernel("k", (cause(chain=chain),))), width=width))
+    tree = [line for line in found if "└─" in line]
+    assert len(tree) == 16
+    assert all(len(line.lstrip()) >= min(12, width // 3) for line in tree)
+    assert max(map(len, found)) <= width
+
+
+def test_what_is_overwritten_is_not_consumed() -> None:
+    found = headline(kernel("k", (cause(cause_class="war_operand_wait", id="ST117"),)), "k")
+    assert "wait for the operands to be read at" in found
+    assert "overwritten at" in found

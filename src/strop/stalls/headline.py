@@ -137,7 +137,8 @@ def _claim(group: Group, name: str, unit: str) -> str:
     depth = [found[0] for each in cause.evidence if (found := DEPTH.search(each))]
     detail = [opcode_of(source), *([f"{copies} pairs of instructions"] if copies > 1 else []), *depth]
     noun = NOUNS.get(cause.cause_class, "result")
-    return f"{start} wait for the {noun} at {where(source)}{_bracket(detail)}, consumed at {where(stall)}"
+    there = VERBS.get(cause.cause_class, "consumed")
+    return f"{start} wait for the {noun} at {where(source)}{_bracket(detail)}, {there} at {where(stall)}"
 
 
 NOUNS = {
@@ -151,6 +152,14 @@ NOUNS = {
     "tma_mbarrier_wait": "bulk copy",
     "tensor_chain": "matrix operation",
     "atomic_contention": "atomic operation",
+    "barrier_skew": "instruction before the barrier",
+    "war_operand_wait": "operands to be read",
+}
+VERBS = {
+    "barrier_skew": "awaited",
+    "scoreboard_sharing": "awaited though not needed",
+    "over_wait": "awaited though not needed yet",
+    "war_operand_wait": "overwritten",
 }
 
 

@@ -93,6 +93,7 @@ def _cause(cause: Cause, rank: int, width: int | None) -> Iterator[str]:
     known = [site for site in (cause.stall_site, cause.cause_site) if site is not None]
     above = [site for site in cause.chain if site not in known]
     for depth, site in enumerate(above):
-        yield from fold(full(site), width, f"{' ' * 14}{'   ' * depth}└─ ", " " * (17 + 3 * depth))
+        indent = 14 + 3 * depth if width is None else max(3, min(14 + 3 * depth, width // 2 - 3))
+        yield from fold(full(site), width, f"{' ' * indent}└─ ")
     for said in cause.evidence:
         yield from fold(plain(said), width, "   · ")
