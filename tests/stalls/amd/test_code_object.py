@@ -70,6 +70,7 @@ def test_bundles() -> None:
     assert code_objects(head + packed, path="b") == [one, two]
     host = b"\x7fELF\x02\x01\x01" + bytes(11) + struct.pack("<H", 62) + bytes(100)
     assert code_objects(host + whole, path="program") == [one, two]
+    assert code_objects(host + BUNDLE + b"a program's own string" + whole, path="program") == [one, two]
 
 
 @pytest.mark.parametrize(

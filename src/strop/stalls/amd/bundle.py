@@ -41,9 +41,16 @@ def _search(data: bytes, path: str, start: int = 0) -> Iterator[bytes]:
     elif data.startswith(COMPRESSED, start):
         yield from _entries(_inflate(data, path, start), path, 0)
     elif data.startswith(ELF, start):  # a host program: its bundles lie in .hip_fatbin, aligned to a page
-        at = start
+        at, failed, found = start, None, False
         while (at := _next(data, at + 1)) >= 0:
-            yield from _search(data, path, at)
+            try:
+                for each in _search(data, path, at):
+                    found = True
+                    yield each
+            except UnreadableBinary as error:  # the mark may be a string of the program
+                failed = error
+        if failed is not None and not found:
+            raise failed
 
 
 def _next(data: bytes, start: int) -> int:
@@ -52,7 +59,7 @@ def _next(data: bytes, start: int) -> int:
 
 
 def _entries(data: bytes, path: str, start: int) -> Iterator[bytes]:
-    """Entries of the bundle at `start`: u64 count, then per entry u64 offset, u64 size, u64 length of the id, the id."""
+    """Entries of the bundle at `start`: u64 count, then of each u64 offset, u64 size, u64 length of the id, the id."""
     at = start + len(BUNDLE)
     try:
         (count,) = struct.unpack_from("<Q", data, at)
