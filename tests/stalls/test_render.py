@@ -37,6 +37,15 @@ def test_copies_of_one_line_are_one_claim() -> None:
     assert "3 pairs of instructions" in found
 
 
+def test_two_causes_of_one_stall_take_no_more_than_its_samples() -> None:
+    other = Site(pc=64, opcode="LDG.E", file=LOAD.file, line=LOAD.line)
+    both = (
+        cause(share_of_stalls=(0.3, 0.62), samples=40),
+        cause(share_of_stalls=(0.0, 0.32), samples=22, cause_site=other),
+    )
+    assert headline(kernel("k", both), "k").startswith("30% to 62% of k's stall samples")
+
+
 def test_a_stall_with_itself_a_hidden_one_and_none() -> None:
     assert headline(kernel("k", (OWN,)), "k") == (
         r"30% of k's stall samples are at sten\x1b[31mcil\x9b2J\u202e.cu:44 (FFMA): "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,7 +85,24 @@ def grouped(kernel: KernelDiagnosis) -> list[Group]:
     groups: dict[tuple[object, ...], list[Cause]] = {}
     for cause in kernel.causes:
         groups.setdefault((cause.id, _line(cause.stall_site), _line(cause.cause_site)), []).append(cause)
-    found = [Group(tuple(each), _sum(each, "share_of_stalls"), _sum(each, "share_of_time")) for each in groups.values()]
+    stalls = kernel.accounting.total - kernel.accounting.parts.get("issued", 0)
+    at: dict[Site, float] = {}  # all samples of a stall
+    for cause in kernel.causes:
+        at[cause.stall_site] = at.get(cause.stall_site, 0.0) + (math.inf if cause.samples is None else cause.samples)
+
+    def sums(causes: list[Cause], name: str, whole: int) -> tuple[float, float]:
+        """Add up shares. Several causes of one stall can't take more than its samples, whatever their intervals say."""
+        low, high = 0.0, dict.fromkeys((cause.stall_site for cause in causes), 0.0)
+        for cause in causes:
+            least, most = getattr(cause, name)
+            low, high[cause.stall_site] = low + least, high[cause.stall_site] + most
+        most = sum(min(share, at[site] / whole) if whole else share for site, share in high.items())
+        return min(1.0, low), min(1.0, max(low, most))
+
+    found = [
+        Group(tuple(each), sums(each, "share_of_stalls", stalls), sums(each, "share_of_time", kernel.accounting.total))
+        for each in groups.values()
+    ]
     return sorted(found, key=lambda group: (-sum(group.share_of_time), -sum(group.share_of_stalls)))
 
 
@@ -92,11 +110,6 @@ def _line(site: Site | None) -> tuple[object, ...] | None:
     if site is None:
         return None
     return (site.file, site.line) if site.line is not None else (site.pc, site.text)
-
-
-def _sum(causes: list[Cause], name: str) -> tuple[float, float]:
-    shares = [getattr(cause, name) for cause in causes]
-    return min(1.0, sum(low for low, _ in shares)), min(1.0, sum(high for _, high in shares))
 
 
 def sentence(diagnosis: Diagnosis) -> str:
