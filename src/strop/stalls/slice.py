@@ -19,6 +19,7 @@ from strop.stalls.flow.pending import Pending
 from strop.stalls.instruction import Direction, Function, Instruction, Role
 
 DEEPEST_CHAIN = 8
+FARTHEST = 64  # steps followed to tell a circle
 
 
 class LinkKind(StrEnum):
@@ -172,24 +173,41 @@ class Slicer:
         return tuple(steps)
 
     def address_depth(self, load: int) -> tuple[int, bool]:
-        """Return how many loads lie on a load's address, itself included, and whether it is fed by its own result."""
+        """Return how many loads lie on a load's address, itself included, and whether it is fed by its own result.
+
+        Loads that run less often than it (outside its loop) don't count: their latency isn't added each time.
+        """
         depth, recurrent = 1, False
         for link in self.links(load):
             if link.kind is LinkKind.ADDRESS:
                 if link.producer == load:
                     recurrent = True
                     continue
-                above = self.above(link.producer)
-                own = int(is_memory_load(self.code[link.producer]))
-                depth = max(depth, 1 + own + above.loads)
+                depth = max(depth, 1 + self._loads_up(link.producer, self._loop_depth(load)))
                 recurrent = recurrent or self._reaches(link.producer, load)
-        return depth, recurrent and depth > 0
+        return depth, recurrent
+
+    def _loop_depth(self, index: int) -> int:
+        return self.graph.depth[self.graph.block_of[index]]
+
+    def _loads_up(self, start: int, loop_depth: int) -> int:
+        """Count the loads on the way up from an instruction, itself included, that lie as deep in loops."""
+        here, seen = start, {start}
+        count = 0
+        while len(seen) < FARTHEST:
+            count += is_memory_load(self.code[here]) and self._loop_depth(here) >= loop_depth
+            first = self.above(here).first
+            if first is None or first.producer in seen:
+                break
+            here = first.producer
+            seen.add(here)
+        return min(count, DEEPEST_CHAIN)
 
     def _reaches(self, start: int, goal: int) -> bool:
         """Tell whether the way up from an instruction, by the steps of chains, comes to another."""
         here = start
         seen: set[int] = set()
-        while here not in seen and len(seen) < 64:
+        while here not in seen and len(seen) < FARTHEST:
             if here == goal:
                 return True
             seen.add(here)

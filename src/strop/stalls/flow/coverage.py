@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from strop.stalls.flow.cfg import Graph
 from strop.stalls.flow.definitions import Definitions
 from strop.stalls.flow.needs import Need, Needs, closes
-from strop.stalls.flow.pending import Pending
+from strop.stalls.flow.pending import Pending, is_view
 from strop.stalls.instruction import Function, Register, Wait
 
 
@@ -80,13 +80,19 @@ def covered_by(pending: Pending, definitions: Definitions) -> Coverage:
     waits = explained = idle = 0
     unexplained = []
     for index, edges in needs.edges(pending.waits).items():
-        for number, wait in enumerate(code[index].waits):
+        needed = {id(edge.wait) for edge in edges if edge.need is not Need.SPURIOUS}
+        waited = pending.waits[index]
+        taken = {pend.resource for pend in code[index].pends}
+        for group in _together(code[index].waits):
+            something = any(waited[number].producers for number in group)
+            if not something and waited[group[0]].wait.resource in taken:
+                continue  # a token taken anew that is free: nobody asked for a wait
             waits += 1
-            if any(edge.wait is wait and edge.need is not Need.SPURIOUS for edge in edges):
+            if any(id(waited[number].wait) in needed for number in group):
                 explained += 1
             else:
-                unexplained.append((index, wait))
-                idle += not pending.waits[index][number].producers
+                unexplained.append((index, waited[group[0]].wait))
+                idle += not something
     return Coverage(
         dependences=len(triples),
         covered=len(triples) - len(uncovered),
@@ -97,6 +103,13 @@ def covered_by(pending: Pending, definitions: Definitions) -> Coverage:
         unexplained=tuple(unexplained),
         idle=idle,
     )
+
+
+def _together(waits: tuple[Wait, ...]) -> list[list[int]]:
+    """Return the numbers of an instruction's waits; those on views of one order are one wait for all pipes."""
+    views = [number for number, wait in enumerate(waits) if is_view(wait.resource)]
+    others = [[number] for number, wait in enumerate(waits) if not is_view(wait.resource)]
+    return [*others, views] if views else others
 
 
 def _forwards(producer: tuple[tuple[str, str], ...], consumer: tuple[tuple[str, str], ...]) -> bool:
