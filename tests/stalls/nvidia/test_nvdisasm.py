@@ -1,6 +1,7 @@
 """Against a real nvdisasm, where there is one: the recorded texts, its own live ranges, real binaries."""
 
 import re
+import struct
 import subprocess
 
 import pytest
@@ -79,3 +80,26 @@ def test_real_binaries(path):
     found = decode(path.read_bytes(), path=str(path))
     assert found.functions
     assert not [words for words in found.missing if "line information" not in words]
+
+
+VOLTA = any(covers(release_of(each), 70) for each in candidates())
+
+
+@pytest.mark.skipif(not VOLTA, reason="no nvdisasm that knows sm_70 (pip install 'strop[volta]')")
+@pytest.mark.skipif(not SHARED.exists(), reason="the real profiles aren't here")
+def test_a_real_volta_binary():
+    report = (SHARED / "nvidia" / "ncu_rep" / "MW_Baseline.ncu-rep").read_bytes()
+    start = report.index(b"\x7fELF")
+    tables = struct.unpack_from("<QQ", report, start + 32)
+    widths = struct.unpack_from("<HHHH", report, start + 54)
+    end = max(tables[0] + widths[0] * widths[1], tables[1] + widths[2] * widths[3])
+    found = decode(report[start : start + end], path="MW_Baseline.ncu-rep")
+    assert found.arch == "sm_70"
+    assert not found.missing
+    (waiting,) = [
+        each
+        for code in found.functions
+        for each in code.instructions
+        if each.text.startswith("DFMA R4, R4, c[0x0][0x198], R6") and each.source and each.source.line == 257
+    ]
+    assert [wait.resource for wait in waiting.waits] == ["SB2"]

@@ -56,6 +56,22 @@ __global__ void bits(const unsigned* __restrict__ x, unsigned* y, const unsigned
   y[i + 2 * n] = (v & u) | (~v & x[i + 5]) | (v < u ? 3 : max(v, 17u)) ^ min((int)v, (int)u);
 }
 
+#if FULL
+// What the other kernels don't make the compiler use.
+__global__ void selection(const float* __restrict__ x, float* y, const __half2* __restrict__ h, __half2* g, int* z, unsigned* w) {
+  int i = threadIdx.x;
+  y[i] = fmaxf(fminf(x[i], x[i + 32]), fabsf(x[i + 64])) + fmaxf(fmaxf(x[i + 1], x[i + 2]), x[i + 3]);
+  g[i] = __hmul2(h[i], h[i + 32]);
+  g[i + 64] = __hmax2(__hmin2(h[i + 1], h[i + 2]), __habs2(h[i + 3]));
+  z[i] = max(max(z[i + 1], z[i + 2]), z[i + 3]) + (z[i + 4] << (z[i + 5] & 31)) + abs(z[i + 6]);
+  unsigned v = w[i];
+  asm volatile("bfe.s32 %0, %1, 3, 7;" : "=r"(z[i + 40]) : "r"(v));
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(w[i + 1]) : "r"(v));
+  asm volatile("szext.clamp.s32 %0, %1, %2;" : "=r"(z[i + 41]) : "r"(v), "r"(v + 3));
+  asm volatile("bmsk.clamp.b32 %0, %1, %2;" : "=r"(w[i + 2]) : "r"(v), "r"(v + 5));
+}
+#endif
+
 template <int U>
 __global__ void carries(const unsigned long long* __restrict__ a, const unsigned long long* __restrict__ b, unsigned long long* c) {
   unsigned long long s[U], carry = 0;

@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(128) integer_groups(int* c, int n) {
 
 // Producer warp and consumer warps, full and empty barriers, plain bulk copies both ways, registers handed over.
 template <int STAGES>
-__global__ void __launch_bounds__(256) specialised(const float* __restrict__ x, float* y, int n) {
+__global__ void __launch_bounds__(256, 1) specialised(const float* __restrict__ x, float* y, int n) {
   __shared__ __align__(128) float ring[STAGES][128];
   __shared__ __align__(128) float out[128];
   __shared__ uint64_t full[STAGES], empty[STAGES];

@@ -172,6 +172,23 @@ MMA(mma_int8_small, asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32
   : "+r"(d[0]), "+r"(d[1]) : "r"(x[0]), "r"(y[0]));, int, 2, uint32_t, 1, 1, 0)
 MMA(mma_double, asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
   : "+d"(d[0]), "+d"(d[1]) : "d"(x[0]), "d"(y[0]));, double, 2, double, 1, 1, 0)
+MMA(mma_bit, asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]) : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));, int, 4, uint32_t, 4, 2, 0)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+MMA(mma_e4m3, asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));, float, 4, uint32_t, 4, 2, 0)
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+__global__ void matrix_to_shared(const uint32_t* __restrict__ x, uint32_t* y) {
+  __shared__ uint32_t s[512];
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(shared_address(&s[threadIdx.x * 4])),
+               "r"(x[threadIdx.x]), "r"(x[threadIdx.x + 32]), "r"(x[threadIdx.x + 64]), "r"(x[threadIdx.x + 96]));
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};" ::"r"(shared_address(&s[threadIdx.x * 2 + 256])),
+               "r"(x[threadIdx.x + 128]), "r"(x[threadIdx.x + 160]));
+  __syncthreads();
+  y[threadIdx.x] = s[threadIdx.x ^ 7];
+}
+#endif
 MMA(mma_sparse, asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9,%10,%11},{%0,%1,%2,%3},%12,0x0;"
   : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]), "r"(x[0]));, float, 4, uint32_t, 4, 4, 0)
 #endif
