@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from html.parser import HTMLParser
 
 import pytest
 
 from strop.report.annotated import ROW, Annotated, Arrow, Row
+from strop.stalls.instruction import Instruction
 from strop.stalls.render_html import report
 from tests.stalls.made import EVIL, analysis
 
@@ -86,3 +88,26 @@ def test_arrows_side_by_side_dont_share_a_lane() -> None:
     assert f'height="{9 * ROW}"' in drawn
     assert "&lt;&amp;&gt;" in drawn
     assert not Annotated("t", rows).drawn()
+
+
+def test_a_binary_that_samples_dont_fit_leaves_a_page(page: str) -> None:
+    made = analysis()
+    (name,) = made.binaries
+    binary = made.binaries[name]
+    other = dataclasses.replace(binary.functions[0], name="other", address=1 << 40)
+    found = report(dataclasses.replace(made, binaries={name: dataclasses.replace(binary, functions=(other,))}))
+    assert "62% of this kernel" in found
+    assert found != page
+
+
+def test_a_long_function_is_cut_around_what_matters() -> None:
+    made = analysis()
+    (name,) = made.binaries
+    function = made.binaries[name].functions[0]
+    more = tuple(Instruction(pc=pc, size=16, opcode="NOP", text="NOP") for pc in range(48, 160_000, 16))
+    long = dataclasses.replace(function, instructions=(*function.instructions, *more))
+    found = Reader(
+        report(dataclasses.replace(made, binaries={name: dataclasses.replace(made.binaries[name], functions=(long,))}))
+    )
+    assert "9,995 instructions" in found.text
+    assert len(found.tags) < 2000

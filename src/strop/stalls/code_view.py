@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from strop.errors import OtherBinary
 from strop.report.annotated import Annotated, Arrow, Row
 from strop.report.units import percent
 from strop.stalls.headline import interval, plain, where
 from strop.stalls.instruction import Binary
-from strop.stalls.join import Places, join
+from strop.stalls.join import Joined, Places, join
 from strop.stalls.profiles.profile import Count, KernelProfile, Reason
 from strop.values.diagnosis import KernelDiagnosis, Site
 
@@ -44,23 +45,29 @@ class View:
     lines: dict[tuple[str, int], int] = field(default_factory=dict)  # stalls by file and line
     files: list[str] = field(default_factory=list)  # that have a pane
     shown: dict[tuple[int, int], str] = field(default_factory=dict)  # anchors of instructions that are shown
+    first: dict[tuple[str, int], str] = field(default_factory=dict)  # the first such of each source line
+    _index: dict[tuple[int, str], tuple[int, int]] | None = None
 
     def anchor(self, site: Site | None) -> str | None:
         """The address of a site on the page; None where it isn't shown."""
         if site is None:
             return None
-        at = self._find(site)
+        at = self.find(site)
         if at in self.shown:
             return f"#{self.shown[at]}"
         if site.file in self.files and site.line is not None and site.pc is None:
             return f"#{self.line_anchor(site.file, site.line)}"
         return None
 
-    def _find(self, site: Site) -> tuple[int, int] | None:
-        for number, (_, code) in enumerate(self.functions):
-            if any(one.pc == site.pc and one.text == plain(site.text or "") for one in code):
-                return number, site.pc or 0
-        return None
+    def find(self, site: Site) -> tuple[int, int] | None:
+        """The function's number here and the pc of a site; None where it is in none of the functions."""
+        if self._index is None:
+            found: dict[tuple[int, str], tuple[int, int]] = {}
+            for number, (_, code) in enumerate(self.functions):
+                for one in code:
+                    found.setdefault((one.pc, one.text), (number, one.pc))
+            self._index = found
+        return None if site.pc is None else self._index.get((site.pc, plain(site.text or "")))
 
     def line_anchor(self, file: str | None, line: int) -> str:
         """The id of a source line."""
@@ -70,8 +77,8 @@ class View:
 def view(kernel: KernelDiagnosis, number: int, profile: KernelProfile, binary: Binary | None) -> View:
     """Collect what there is to show: the functions of the binary that have samples, or the texts that were sampled."""
     found = View(kernel, number)
-    if binary is not None:
-        joined = join(profile, Places(binary))
+    joined = _joined(profile, binary)
+    if binary is not None and joined is not None:
         numbers = sorted(joined.at, key=lambda one: -sum(map(_stalled, joined.at[one].values())))
         for here, there in enumerate(numbers[:MOST_FUNCTIONS]):
             function = binary.functions[there]
@@ -104,6 +111,14 @@ def view(kernel: KernelDiagnosis, number: int, profile: KernelProfile, binary: B
     return found
 
 
+def _joined(profile: KernelProfile, binary: Binary | None) -> Joined | None:
+    """The samples on the binary's instructions; None where they are another's, which the diagnosis has said."""
+    try:
+        return join(profile, Places(binary)) if binary is not None else None
+    except OtherBinary:
+        return None
+
+
 def _stalled(counts: Iterable[Count]) -> int:
     """Samples in which time was lost: not issued ones, nor those that another warp's issue hid."""
     free = (Reason.ISSUED, Reason.SELECTED_OTHER)
@@ -124,8 +139,10 @@ def panes(found: View, sources: Mapping[str, str]) -> Sequence[Sequence[Annotate
     kept = [_kept(found, number) for number in range(len(found.functions))]
     for number, indices in enumerate(kept):
         code = found.functions[number][1]
-        for index in indices:
-            found.shown[number, code[index].pc] = f"k{found.number}-f{number}-{code[index].pc}"
+        for one in (code[index] for index in indices):
+            anchor = found.shown[number, one.pc] = f"k{found.number}-f{number}-{one.pc}"
+            if one.file is not None and one.line is not None:
+                found.first.setdefault((one.file, one.line), anchor)
     source = [_source(found, file, sources) for file in found.files]
     assembly = [_assembly(found, number, indices) for number, indices in enumerate(kept)]
     return [column for column in (source, assembly) if column]
@@ -178,7 +195,7 @@ def _assembly(found: View, number: int, indices: Sequence[int]) -> Annotated:
         rows.append(Row(text=f"{last:,} instructions", gap=True))
     arrows: list[Arrow] = []
     for cause in found.kernel.causes:
-        here = [found._find(site) for site in (cause.stall_site, cause.cause_site) if site is not None]
+        here = [found.find(site) for site in (cause.stall_site, cause.cause_site) if site is not None]
         if len(here) < 2 or here[0] is None or here[1] is None or {here[0][0], here[1][0]} != {number}:
             continue
         stall, source = here[0][1], here[1][1]
@@ -195,8 +212,8 @@ def _links(found: View, number: int) -> dict[int, list[tuple[str, str]]]:
     """For each instruction, by pc, what it waits for and what waits for it: as links beside it."""
     links: dict[int, list[tuple[str, str]]] = {}
     for cause in found.kernel.causes:
-        stall = found._find(cause.stall_site)
-        source = found._find(cause.cause_site) if cause.cause_site is not None else None
+        stall = found.find(cause.stall_site)
+        source = found.find(cause.cause_site) if cause.cause_site is not None else None
         if stall not in found.shown or source not in found.shown or stall is None or source is None:
             continue
         for here, there, word in ((stall, source, "waits for"), (source, stall, "awaited by")):
@@ -211,11 +228,6 @@ def _source(found: View, file: str, sources: Mapping[str, str]) -> Annotated:
     total, hottest = sum(found.lines.values()) or 1, max(found.lines.values(), default=0) or 1
     text = _text(file, sources)
     hot = sorted(line for name, line in found.lines if name == file)
-    first: dict[int, str] = {}
-    for (number, pc), anchor in sorted(found.shown.items()):
-        one = next(one for one in found.functions[number][1] if one.pc == pc)
-        if one.file == file and one.line is not None:
-            first.setdefault(one.line, anchor)
     kept = set(hot)
     if text is not None:
         kept |= {
@@ -235,7 +247,7 @@ def _source(found: View, file: str, sources: Mapping[str, str]) -> Annotated:
                 spot=str(line),
                 share=percent(samples / total) if samples else "",
                 heat=samples / hottest,
-                links=[(f"#{first[line]}", "assembly")] if line in first else [],
+                links=[(f"#{found.first[file, line]}", "assembly")] if (file, line) in found.first else [],
             )
         )
     return Annotated(
