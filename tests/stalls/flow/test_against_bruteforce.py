@@ -89,7 +89,7 @@ def functions(draw: st.DrawFn, *, resources: tuple[str, ...] = ("SB0", "vm", "$1
 
 CALLEES = {"f": frozenset({"vm"}), "g": None}
 SETTINGS = settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking takes minutes here
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
