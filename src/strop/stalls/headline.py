@@ -28,6 +28,8 @@ def plain(text: str) -> str:
     >>> plain("a\x1b[31mb\n\u202ec")
     'a\\x1b[31mb\\n\\u202ec'
     """
+    if text.isprintable():
+        return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
