@@ -61,6 +61,8 @@ class Slicer:
         self.code = function.instructions
         self._above: dict[int, Above] = {}
         self._edges: dict[int, tuple[Edge, ...]] = {}
+        self._chains: dict[int, tuple[Link, ...]] = {}
+        self._depths: dict[int, tuple[int, bool]] = {}
 
     @cached_property
     def graph(self) -> Graph:
@@ -158,6 +160,8 @@ class Slicer:
 
     def chain(self, index: int) -> tuple[Link, ...]:
         """Return the steps up from an instruction, the nearest first, ending at the last load or store that matters."""
+        if index in self._chains:
+            return self._chains[index]
         steps: list[Link] = []
         seen = {index}
         here = index
@@ -170,13 +174,16 @@ class Slicer:
             here = first.producer
         while steps and self.code[steps[-1].producer].memory is None:
             steps.pop()
-        return tuple(steps)
+        self._chains[index] = tuple(steps)
+        return self._chains[index]
 
     def address_depth(self, load: int) -> tuple[int, bool]:
         """Return how many loads lie on a load's address, itself included, and whether it is fed by its own result.
 
         Loads that run less often than it (outside its loop) don't count: their latency isn't added each time.
         """
+        if load in self._depths:
+            return self._depths[load]
         depth, recurrent = 1, False
         for link in self.links(load):
             if link.kind is LinkKind.ADDRESS:
@@ -185,6 +192,7 @@ class Slicer:
                     continue
                 depth = max(depth, 1 + self._loads_up(link.producer, self._loop_depth(load)))
                 recurrent = recurrent or self._reaches(link.producer, load)
+        self._depths[load] = depth, recurrent
         return depth, recurrent
 
     def _loop_depth(self, index: int) -> int:
