@@ -43,7 +43,7 @@ class View:
     functions: list[tuple[str, list[_Code]]] = field(default_factory=list)
     stalls: dict[tuple[int, int], int] = field(default_factory=dict)  # by the function's number here and pc
     lines: dict[tuple[str, int], int] = field(default_factory=dict)  # stalls by file and line
-    files: list[str] = field(default_factory=list)  # that have a pane
+    hot: dict[str, set[int]] = field(default_factory=dict)  # lines with samples, of the files that have a pane
     shown: dict[tuple[int, int], str] = field(default_factory=dict)  # anchors of instructions that are shown
     first: dict[tuple[str, int], str] = field(default_factory=dict)  # the first such of each source line
     _index: dict[tuple[int, str], tuple[int, int]] | None = None
@@ -55,9 +55,7 @@ class View:
         at = self.find(site)
         if at in self.shown:
             return f"#{self.shown[at]}"
-        if site.file in self.files and site.line is not None and site.pc is None:
-            return f"#{self.line_anchor(site.file, site.line)}"
-        return None
+        return self.line_link(site.file, site.line) if site.pc is None else None
 
     def find(self, site: Site) -> tuple[int, int] | None:
         """The function's number here and the pc of a site; None where it is in none of the functions."""
@@ -69,9 +67,15 @@ class View:
             self._index = found
         return None if site.pc is None else self._index.get((site.pc, plain(site.text or "")))
 
-    def line_anchor(self, file: str | None, line: int) -> str:
+    def line_link(self, file: str | None, line: int | None) -> str | None:
+        """The address of a source line; None where it isn't shown."""
+        if file is None or line is None or line not in self.hot.get(file, ()):
+            return None
+        return f"#{self.line_anchor(file, line)}"
+
+    def line_anchor(self, file: str, line: int) -> str:
         """The id of a source line."""
-        return f"k{self.number}-s{self.files.index(file or '')}-{line}"
+        return f"k{self.number}-s{list(self.hot).index(file)}-{line}"
 
 
 def view(kernel: KernelDiagnosis, number: int, profile: KernelProfile, binary: Binary | None) -> View:
@@ -135,7 +139,9 @@ def panes(found: View, sources: Mapping[str, str]) -> Sequence[Sequence[Annotate
     by_file: dict[str, int] = {}
     for (file, _), samples in found.lines.items():
         by_file[file] = by_file.get(file, 0) + samples
-    found.files = sorted(by_file, key=lambda file: -by_file[file])[:MOST_FILES]
+    for file in sorted(by_file, key=lambda file: -by_file[file])[:MOST_FILES]:
+        lines = [(samples, line) for (name, line), samples in found.lines.items() if name == file]
+        found.hot[file] = {line for _, line in sorted(lines, reverse=True)[:MOST_ROWS]}
     kept = [_kept(found, number) for number in range(len(found.functions))]
     for number, indices in enumerate(kept):
         code = found.functions[number][1]
@@ -143,7 +149,7 @@ def panes(found: View, sources: Mapping[str, str]) -> Sequence[Sequence[Annotate
             anchor = found.shown[number, one.pc] = f"k{found.number}-f{number}-{one.pc}"
             if one.file is not None and one.line is not None:
                 found.first.setdefault((one.file, one.line), anchor)
-    source = [_source(found, file, sources) for file in found.files]
+    source = [_source(found, file, sources) for file in found.hot]
     assembly = [_assembly(found, number, indices) for number, indices in enumerate(kept)]
     return [column for column in (source, assembly) if column]
 
@@ -178,8 +184,8 @@ def _assembly(found: View, number: int, indices: Sequence[int]) -> Annotated:
         at[one.pc] = len(rows)
         samples = found.stalls.get((number, one.pc), 0)
         links = list(waits.get(one.pc, ()))
-        if one.file in found.files and (one.file, one.line) in found.lines:
-            links.append((f"#{found.line_anchor(one.file, one.line or 0)}", where(Site(file=one.file, line=one.line))))
+        if (link := found.line_link(one.file, one.line)) is not None:
+            links.append((link, where(Site(file=one.file, line=one.line))))
         rows.append(
             Row(
                 text=one.text,
@@ -227,7 +233,7 @@ def _source(found: View, file: str, sources: Mapping[str, str]) -> Annotated:
     """A source file's lines: their text where the profile holds it."""
     total, hottest = sum(found.lines.values()) or 1, max(found.lines.values(), default=0) or 1
     text = _text(file, sources)
-    hot = sorted(line for name, line in found.lines if name == file)
+    hot = found.hot[file]
     kept = set(hot)
     if text is not None:
         kept |= {
