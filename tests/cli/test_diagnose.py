@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import lzma
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -182,4 +183,8 @@ def test_real_profiles_are_closed_and_say_something(path: Path, tmp_path: Path) 
     found = checked(done.stdout)
     total = sum(int(line.rpartition(" ")[2]) for line in (tmp_path / "blame.folded").read_text("utf-8").splitlines())
     assert total == sum(kernel["accounting"]["total"] for kernel in found["kernels"])
-    assert "<main>" in (tmp_path / "report.html").read_text("utf-8")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    anchors = re.findall(r' id="([^"]+)"', page)
+    assert len(set(anchors)) == len(anchors)
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(anchors)
+    assert not re.findall(r'href="[^#]', page)
