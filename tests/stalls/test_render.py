@@ -23,7 +23,8 @@ def test_the_sentence_names_load_line_chain_and_consumer() -> None:
     name = r"sten\x1b[31mcil\x9b2J\u202e.cu"
     assert found == (
         f"62% of this kernel's stall samples wait for the load at {name}:41 "
-        f"(LDG.E, dependent address chain of depth 2), consumed at {name}:44. 6.7% of all samples are unexplained."
+        f"(LDG.E, dependent address chain of depth 2), consumed at {name}:44. "
+        "What 6.7% of all samples wait for was not found."
     )
 
 
@@ -46,10 +47,16 @@ def test_two_causes_of_one_stall_take_no_more_than_its_samples() -> None:
     assert headline(kernel("k", both), "k").startswith("30% to 62% of k's stall samples")
 
 
+def test_what_is_known_goes_before_a_larger_unknown() -> None:
+    unknown = cause(id="ST199", cause_class="unknown", cause_site=None, share_of_time=(0.9, 0.9))
+    assert headline(kernel("k", (unknown, cause())), "k").startswith("62% of k's stall samples wait for the load")
+
+
 def test_a_stall_with_itself_a_hidden_one_and_none() -> None:
     assert headline(kernel("k", (OWN,)), "k") == (
         r"30% of k's stall samples are at sten\x1b[31mcil\x9b2J\u202e.cu:44 (FFMA): "
-        "the unit that the instruction needs is busy. They cost nothing: other warps issued meanwhile."
+        "the unit that the instruction needs is busy. They cost nothing: other warps issued meanwhile. "
+        "What 6.7% of all samples wait for was not found."
     )
     issued = KernelDiagnosis(name="k", arch="a", accounting=Accounting(unit="cycles", total=5, parts={"issued": 5}))
     assert headline(issued, "k") == "No stall was sampled in k: all 5 cycles issued an instruction."

@@ -47,7 +47,7 @@ def _frames(cause: Cause) -> Iterator[str]:
 
 
 def _frame(site: Site) -> str:
-    return " ".join(part for part in (where(site), code_of(site)) if part)
+    return " ".join(dict.fromkeys(part for part in (where(site), code_of(site)) if part))
 
 
 def folded(diagnosis: Diagnosis) -> str:

@@ -12,6 +12,7 @@ from strop.report.units import percent
 from strop.values.diagnosis import Cause, Diagnosis, KernelDiagnosis, Site
 
 UNEXPLAINED_SAID = 0.05  # of a kernel's samples: from here on the second sentence names it
+UNKNOWN = "unknown"  # the class of stalls of which nothing is known
 DEPTH = re.compile(r"dependent address chain of depth \d+")
 RAISES = {
     "binary": "the GPU binary that ran: --binary FILE (binary=FILE), or lay it beside the profile",
@@ -44,10 +45,12 @@ def interval(shares: tuple[float, float]) -> str:
 
 
 def where(site: Site) -> str:
-    """The source line, short, or the place in the code: `stencil.cu:41`, `+0x1c0`."""
+    """The source line, short, or the place in the code, or all that is known: `stencil.cu:41`, `+0x1c0`, a text."""
     if site.file is not None and site.line is not None:
         return plain(f"{PurePath(site.file).name}:{site.line}")
-    return f"+{site.pc:#x}" if site.pc is not None else "a place that isn't known"
+    if site.pc is not None:
+        return f"+{site.pc:#x}"
+    return plain(site.text) if site.text else "a place that isn't known"
 
 
 def code_of(site: Site) -> str:
@@ -65,7 +68,7 @@ def full(site: Site) -> str:
     spot = f"+{site.pc:#x}" if site.pc is not None else ""
     parts = [where(site), code_of(site), spot if site.file is not None else ""]
     calls = ", ".join(plain(f"{PurePath(file).name}:{line}") for file, line in site.inline)
-    return "  ".join(part for part in (*parts, f"(inlined at {calls})" if calls else "") if part)
+    return "  ".join(part for part in (*dict.fromkeys(parts), f"(inlined at {calls})" if calls else "") if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +131,14 @@ def headline(kernel: KernelDiagnosis, name: str) -> str:
     groups = grouped(kernel)
     if not groups:
         return f"No stall was sampled in {name}: all {total:,} {unit} issued an instruction."
-    group = groups[0]
+    told = (group for group in groups if group.first.cause_class != UNKNOWN and group.share_of_time[1])
+    group = next(told, groups[0])
     said = f"{_claim(group, name, unit)}."
     if not group.share_of_time[1]:
         said += " They cost nothing: other warps issued meanwhile."
     lost = parts.get("unexplained", 0) / total if total else 0.0
-    if lost >= UNEXPLAINED_SAID and group.first.cause_site is not None:
-        said += f" {percent(lost)} of all {unit} are unexplained."
+    if lost >= UNEXPLAINED_SAID:
+        said += f" What {percent(lost)} of all {unit} wait for was not found."
     return said
 
 

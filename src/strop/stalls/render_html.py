@@ -95,7 +95,7 @@ def _causes(kernel: KernelDiagnosis, found: View) -> Grid:
 
 
 def _short(site: Site) -> str:
-    return " ".join(part for part in (where(site), code_of(site)) if part)
+    return " ".join(dict.fromkeys(part for part in (where(site), code_of(site)) if part))
 
 
 def _title(cause: Cause) -> str:
