@@ -88,7 +88,7 @@ def disassemble(codes: Sequence[bytes], generation: Generation, *, path: str) ->
 def parse(codes: Sequence[bytes], text: str, said: str) -> list[tuple[Row, ...]]:
     """Rows from the two listings of the codes put one after another. JSON that isn't any counts as empty."""
     texts = {int(match[1], 16): match[2] for line in text.splitlines() if (match := _ROW.match(line))}
-    nodes = _nodes(said)
+    nodes = listed(said)
     rows, start = [], 0
     for code in codes:
         bound = sizes(code)
@@ -96,14 +96,15 @@ def parse(codes: Sequence[bytes], text: str, said: str) -> list[tuple[Row, ...]]
         for pc, size in bound:
             node = nodes.get(start + pc)
             word = int.from_bytes(code[pc : pc + 8], "little")
-            listed = texts.get(start + pc, f"/* not decoded: {word:#018x} */")
-            found.append(Row(pc, size, word, " ".join(_relative(listed, start).split()), _moved(node, start)))
+            written = texts.get(start + pc, f"/* not decoded: {word:#018x} */")
+            found.append(Row(pc, size, word, " ".join(_relative(written, start).split()), _moved(node, start)))
         rows.append(tuple(found))
         start += bound[-1][0] + bound[-1][1] if bound else 0
     return rows
 
 
-def _nodes(said: str) -> dict[int, Node]:
+def listed(said: str) -> dict[int, Node]:
+    """The instructions of a JSON listing by their offset; none where it isn't one."""
     try:
         made = json.loads(_BARE_OPTIONS.sub(_quoted, said))
         return {each["pc"]: each for each in made["insts"] if each["kind"] == "I" and each["op"]}

@@ -19,6 +19,7 @@ STORES = (4, 5, 6, 7, 28)
 ATOMICS = range(8, 27)
 FENCE = 31
 BLOCKS = (1, 3, 5, 7)  # strided (one address for all lanes) and 2D
+PLAIN = (0, 4)  # loads and stores that a bit makes transposed: one address
 LOCAL = 254  # the binding table entry that is shared local memory
 FLAT, BSS, SS, BTI = range(4)
 SCRATCH_SURFACES = (BSS, SS)  # the surface state that scratch memory has
@@ -106,7 +107,7 @@ def is_block(node: Node) -> bool:
     """Whether one address serves all lanes."""
     bits = descriptor(node)
     if node["subop"] in LSC and bits is not None:
-        return bits & 63 in BLOCKS
+        return bits & 63 in BLOCKS or (bits & 63 in PLAIN and bool(bits >> 15 & 1))
     return "block" in str(node.get("comment") or "")
 
 

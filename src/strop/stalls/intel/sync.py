@@ -1,8 +1,10 @@
 """What an instruction waits for and leaves pending: the scoreboard field, made into resources.
 
 Tokens: `$n` is pending from the instruction that takes it until its result is written (RESULT) and until its operands
-are read (OPERANDS_READ); taking a token that is still in use waits for it. In-order pipes: `float@ int@ long@ math@`
-and `all@`, which each instruction of any of them is in too; `I@2` waits until at most one is pending on `int@`.
+are read (OPERANDS_READ); taking a token that is still in use waits for it. In-order pipes: `float@ int@ long@ math@`;
+`I@2` waits until at most one is pending on `int@`. `A@2` waits so on each pipe by itself: it doesn't count the
+instructions of all pipes together (in compiled code, where the two readings differ, the dependence is at the distance
+in its own pipe).
 """
 
 from __future__ import annotations
@@ -16,14 +18,16 @@ from strop.stalls.intel.sends import is_barrier_signal, is_send
 from strop.stalls.intel.swsb import BadSwsb, Generation, Pipe, Swsb, Token, Unit, decode, field
 
 TOKENS = {Generation.XE_HPG: 16, Generation.XE_HPC: 32}
-ALL = "all@"
 BARRIER = "barrier"
 RESOURCES = {
-    Pipe.ALL: ALL,
     Pipe.FLOAT: "float@",
     Pipe.INT: "int@",
     Pipe.LONG: "long@",
     Pipe.MATH: "math@",
+}
+PIPES = {
+    Generation.XE_HPG: ("float@", "int@", "long@"),
+    Generation.XE_HPC: ("float@", "int@", "long@", "math@"),
 }
 FLOATS = ("f", "hf", "bf", "tf32", "bf8", "hf8")
 NO_PIPE = ("sync", "nop", "wait", "illegal")
@@ -68,7 +72,7 @@ def waits(said: Swsb, node: Node, generation: Generation) -> tuple[Wait, ...]:
     """What the instruction waits for before it issues."""
     found: list[Wait] = []
     if said.distance:
-        found.append(Wait(_counted(said.pipe, node, generation), said.distance - 1))
+        found += [Wait(pipe, said.distance - 1) for pipe in _counted(said.pipe, node, generation)]
     if said.token is not None:
         when = {Token.SET: None, Token.DST: When.RESULT, Token.SRC: When.OPERANDS_READ}[said.use]
         found.append(Wait(f"${said.token}", 0, when))
@@ -77,16 +81,18 @@ def waits(said: Swsb, node: Node, generation: Generation) -> tuple[Wait, ...]:
     return tuple(found)
 
 
-def _counted(named: Pipe, node: Node, generation: Generation) -> str:
+def _counted(named: Pipe, node: Node, generation: Generation) -> tuple[str, ...]:
+    if named is Pipe.ALL:
+        return PIPES[generation]
     if named is not Pipe.INFERRED:
-        return RESOURCES[named]
+        return (RESOURCES[named],)
     own = pipe(node, generation)
     if own is None:  # DPAS, and math on Xe-HPG: the pipe that made their operands, by type
         types = [str(each.get("type")) for each in sources(node)]
-        own = Pipe.LONG if "df" in types else Pipe.FLOAT if any(each in FLOATS for each in types) else Pipe.INT
         if not types:
-            return ALL
-    return RESOURCES[own]
+            return PIPES[generation]
+        own = Pipe.LONG if "df" in types else Pipe.FLOAT if any(each in FLOATS for each in types) else Pipe.INT
+    return (RESOURCES[own],)
 
 
 def _masked(node: Node, generation: Generation) -> list[Wait]:
@@ -111,15 +117,10 @@ def pends(said: Swsb, node: Node, generation: Generation) -> tuple[Pend, ...]:
         found.append(Pend(BARRIER, in_order=False))
     counted = pipe(node, generation)
     if counted is not None:
-        found += _of_pipe(RESOURCES[counted])
+        found.append(Pend(RESOURCES[counted]))
     return tuple(found)
 
 
 @cache
 def _of_token(token: int) -> tuple[Pend, ...]:
     return Pend(f"${token}", When.RESULT, False), Pend(f"${token}", When.OPERANDS_READ, False)
-
-
-@cache
-def _of_pipe(resource: str) -> tuple[Pend, ...]:
-    return Pend(resource), Pend(ALL)

@@ -155,8 +155,8 @@ def _generation(data: bytes, sections: list[_Section], path: str) -> Generation:
         return found
     if not said:
         raise _Damaged("it doesn't say for which GPU it is (no .note.intelgt.compat)")
-    number = said.get(CORE, said.get(PRODUCT, 0))
-    raise UnknownArchitecture(path=path, arch=f"Intel graphics core {number:#x}", known=KNOWN)
+    named = f"graphics core {said[CORE]:#x}" if said.get(CORE) else f"product {said.get(PRODUCT, 0):#x}"
+    raise UnknownArchitecture(path=path, arch=f"Intel {named}", known=KNOWN)
 
 
 def _about(text: bytes) -> dict[str, dict[str, int]]:
