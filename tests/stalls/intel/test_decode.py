@@ -284,3 +284,26 @@ def test_real_zebin_with_lines() -> None:
     assert all(each.known for each in code)
     assert sum(each.source is not None for each in code) > 0.9 * len(code)
     assert any(each.source.inline for each in code if each.source)
+
+
+@needs_iga64
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real profiles aren't here")
+def test_every_sampled_address_is_an_instruction() -> None:
+    from strop.stalls.profiles.recognise import read
+
+    folder = REAL / "hpctoolkit_leo_ae"
+    binary = decode(next(folder.glob("measurements/gpubins/*.gpubin")).read_bytes(), path="gpubin")
+    known = {function.address + each.pc for function in binary.functions for each in function.instructions}
+    sampled = {place.address for kernel in read(folder / "database").kernels for place in kernel.counts}
+    assert len(sampled) == 77
+    assert sampled <= known
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_messages_are_waited_for_before_their_results_are_read(device: str) -> None:
+    from strop.stalls.flow.coverage import coverage
+
+    found = [coverage(function) for function in functions(device).values()]
+    assert sum(each.dependences for each in found) > 5000
+    assert not [each.uncovered for each in found if each.uncovered]
+    assert sum(each.explained_waits for each in found) > 0.95 * sum(each.waits for each in found)
