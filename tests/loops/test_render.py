@@ -67,10 +67,10 @@ def test_the_table_ranks_and_tells_equal_nests_apart() -> None:
     table = render.finalists(found())
     assert table is not None
     assert list(lines(table)) == [
-        "    median     best  GFLOP/s  of peak  schedule  with",
-        "1  10.1 µs  10.0 µs      154      96%  n16 m6 k",
-        "2  10.1 µs  10.0 µs      154      96%  n16 m6 k  unroll k 2  tie",
-        "3  12.1 µs  12.0 µs      128      80%  n32 m6 k",
+        "    median     best  to first  GFLOP/s  of peak  schedule  with",
+        "1  10.1 µs  10.0 µs     1.00×      154      96%  n16 m6 k",
+        "2  10.1 µs  10.0 µs     1.00×      154      96%  n16 m6 k  unroll k 2  tie",
+        "3  12.1 µs  12.0 µs     1.20×      128      80%  n32 m6 k",
     ]
     assert render.finalists(found(finalists=())) is None
 

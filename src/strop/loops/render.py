@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from strop.bench.machine import machine
+from strop.bench.protocol import ratio
 from strop.loops.nest import Nest
 from strop.loops.results import sentence
 from strop.report import chart
@@ -26,18 +27,23 @@ if TYPE_CHECKING:
 
 
 def finalists(tuned: Tuned) -> Table | None:
-    """The fastest schedules as they were ranked, each measured interleaved with the others."""
+    """The fastest schedules as they were ranked, each measured interleaved with the others.
+
+    Ranks go by paired rounds, shown as times the first; a schedule that dropped out early was timed in fewer rounds,
+    perhaps faster ones of the machine, so the medians alone may disagree.
+    """
     ranked = tuned.findings.finalists
     if not ranked:
         return None
     rows = []
     for number, finalist in enumerate(ranked, 1):
         measured, rate = finalist.measurement, tuned.rate(finalist.measurement)
-        times = (seconds(measured.median), seconds(measured.best))
+        paired = ratio(ranked[0].measurement.samples, measured.samples)[1]
+        times = (seconds(measured.median), seconds(measured.best), f"{paired:.2f}×")
         rates = (digits(rate), percent(rate / tuned.peak_gflops)) if rate and tuned.peak_gflops else ("–", "–")
         what = (finalist.summary, finalist.notes, "tie" if finalist.tie else "")
         rows.append((str(number), *times, *rates, *what))
-    numbers = [Column(title, right=True) for title in ("", "median", "best", "GFLOP/s", "of peak")]
+    numbers = [Column(title, right=True) for title in ("", "median", "best", "to first", "GFLOP/s", "of peak")]
     table = Table((*numbers, Column("schedule"), Column("with"), Column("")), tuple(rows))
     return table.without_empty_columns()
 
