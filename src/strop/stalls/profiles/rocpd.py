@@ -13,8 +13,7 @@ from urllib.parse import quote
 
 from strop.errors import CorruptProfile, MissingProfile, NoSamples, NotAProfile
 from strop.stalls.profiles import rocprofiler
-from strop.stalls.profiles.beside import binaries_near
-from strop.stalls.profiles.profile import KernelProfile, Place, Profile
+from strop.stalls.profiles.profile import Place, Profile
 from strop.stalls.profiles.tally import Tally, integer, source
 
 if TYPE_CHECKING:
@@ -122,25 +121,8 @@ def _profile(path: Path, database: sqlite3.Connection) -> Profile:
             trapped = trapped or issued is None
     if not tallies:
         raise NoSamples(format=FORMAT, path=str(path), why="its tables are empty", collect=rocprofiler.COLLECT)
-    profiles = [
-        KernelProfile(
-            name=name,
-            module=module,
-            counts=tally.counts(),
-            skid=rocprofiler.HOST_TRAP_SKID if trapped else 0,
-            launches=len(dispatches[name, module]),
-        )
-        for (name, module), tally in tallies.items()
-    ]
-    return Profile(
-        path=str(path),
-        format="rocpd",
-        vendor="amd",
-        unit="samples",
-        kernels=tuple(sorted(profiles, key=lambda one: -one.samples)),
-        binaries=binaries_near(path),
-        notes=(rocprofiler.NO_REASONS,) if trapped else (),
-    )
+    launches = {key: len(each) for key, each in dispatches.items()}
+    return rocprofiler.profile(path, "rocpd", tallies, launches, trapped=trapped)
 
 
 def _kernels(database: sqlite3.Connection, run: str) -> tuple[dict[int, str], dict[int, int]]:

@@ -7,8 +7,10 @@ instructions. Stochastic samples say whether the wave issued and, if not, why; t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from strop.stalls.profiles.profile import Place, Reason
+from strop.stalls.profiles.beside import binaries_near
+from strop.stalls.profiles.profile import KernelProfile, Place, Profile, Reason
 from strop.stalls.profiles.reasons import reason
 from strop.stalls.profiles.tally import Tally
 
@@ -88,3 +90,33 @@ def add_stall(tally: Tally, place: Place, word: str, samples: int) -> None:
 def kernel_name(names: Mapping[int, str], kernels: Mapping[int, int], dispatch: int) -> str:
     """Return the name of the kernel that a dispatch ran, `UNNAMED` where the profile doesn't say."""
     return names.get(kernels.get(dispatch, -1), UNNAMED)
+
+
+def profile(
+    path: Path,
+    format_name: str,
+    tallies: Mapping[tuple[str, str], Tally],
+    launches: Mapping[tuple[str, str], int],
+    *,
+    trapped: bool,
+) -> Profile:
+    """The profile of samples that were tallied by kernel and module, the kernel with the most first."""
+    kernels = [
+        KernelProfile(
+            name=name,
+            module=module,
+            counts=tally.counts(),
+            skid=HOST_TRAP_SKID if trapped else 0,
+            launches=launches[name, module],
+        )
+        for (name, module), tally in tallies.items()
+    ]
+    return Profile(
+        path=str(path),
+        format=format_name,
+        vendor="amd",
+        unit="samples",
+        kernels=tuple(sorted(kernels, key=lambda one: -one.samples)),
+        binaries=binaries_near(path),
+        notes=(NO_REASONS,) if trapped else (),
+    )

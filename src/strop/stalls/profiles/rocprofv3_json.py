@@ -12,9 +12,8 @@ from typing import Any
 
 from strop.errors import CorruptProfile, NoSamples, NotAProfile
 from strop.stalls.profiles import rocprofiler
-from strop.stalls.profiles.beside import binaries_near
 from strop.stalls.profiles.json_stream import JsonStream, open_json
-from strop.stalls.profiles.profile import KernelProfile, Place, Profile
+from strop.stalls.profiles.profile import Place, Profile
 from strop.stalls.profiles.tally import Tally, integer, shown, source
 
 FORMAT = "rocprofv3 JSON"
@@ -145,22 +144,5 @@ def _profile(path: Path, tools: list[_Tool]) -> Profile:
             rocprofiler.add(tallies.setdefault(key, Tally()), place, samples, issued=issued, kind=kind, why=why)
             dispatches.setdefault(key, set()).add((position, dispatch))
             trapped = trapped or issued is None
-    profiles = [
-        KernelProfile(
-            name=name,
-            module=module,
-            counts=tally.counts(),
-            skid=rocprofiler.HOST_TRAP_SKID if trapped else 0,
-            launches=len(dispatches[name, module]),
-        )
-        for (name, module), tally in tallies.items()
-    ]
-    return Profile(
-        path=str(path),
-        format="rocprofv3-json",
-        vendor="amd",
-        unit="samples",
-        kernels=tuple(sorted(profiles, key=lambda one: -one.samples)),
-        binaries=binaries_near(path),
-        notes=(rocprofiler.NO_REASONS,) if trapped else (),
-    )
+    launches = {key: len(each) for key, each in dispatches.items()}
+    return rocprofiler.profile(path, "rocprofv3-json", tallies, launches, trapped=trapped)
