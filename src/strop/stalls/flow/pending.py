@@ -61,7 +61,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def is_view(resource: str) -> bool:
-    """Tell whether a resource is a view of one order of issue, such as `float@` beside `all@`.
+    """Tell whether a resource is a view of one order of issue, such as `float@` beside `int@`.
 
     An operation pends on several views, and is over when a wait on any of them says so.
     """
