@@ -18,8 +18,8 @@ from strop.values.effort import Effort
 from strop.values.layout import Layout
 from strop.values.run import Run
 
-SEARCHES = {"quick": "local", "standard": "local", "thorough": "local"}
-"""The search of each effort: the analytic schedule first, then its neighbours for as long as the effort lasts."""
+SEARCH = "local"
+"""The search of every effort: the analytic schedule first, then its neighbours for as long as the effort lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ def read_question(
     return Question(
         problem=LoopProblem(contraction, layout, chosen_isa(), thread_count(threads)),
         effort=preset,
-        search=search or SEARCHES[preset.name],
+        search=search or SEARCH,
         budget=preset.limits(limits),
         space=check_space(space),
         seed=number,

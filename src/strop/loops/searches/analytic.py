@@ -16,9 +16,6 @@ FEW = 8
 class Planner(LoopSearch):
     """A search over plans. In the space `literal` a plan is only its blocks, tile and order."""
 
-    def explore(self) -> Exploration:
-        raise NotImplementedError
-
     def best_plans(self) -> list[Plan]:
         """The plans of the order as written, the model's best first; none where there is nothing to plan."""
         nest = self.start.nest
