@@ -41,12 +41,24 @@ def service() -> Iterator[Service]:
         yield service
 
 
+def state(pid: int) -> str:
+    """The letter of the process's state, proc(5); empty where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
 def alive(pid: int) -> bool:
     """Whether the process is there and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    return state(pid) not in ("", "Z")
+
+
+def stop(pid: int) -> None:
+    """Stop a process, and wait until it stands."""
+    os.kill(pid, signal.SIGSTOP)
+    while state(pid) != "T":
+        time.sleep(0.001)
 
 
 def gone_within(pid: int, seconds: float) -> bool:
@@ -129,8 +141,10 @@ def test_several_batches_may_be_under_way_and_survive_a_crash_in_the_first(servi
 
 def test_a_worker_killed_from_outside_costs_no_candidate(service: Service) -> None:
     list(service.evaluate([("warm", GOOD)]))
+    pid = worker_of(service).pid
+    stop(pid)  # or it might be done with all of them before the kill
     service.submit([(str(i), GOOD) for i in range(200)])
-    os.kill(worker_of(service).pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
     results = list(service.results())
     assert [result.verdict for result in results] == [Verdict.OK] * 200
     assert service.restarts == 1
@@ -139,7 +153,7 @@ def test_a_worker_killed_from_outside_costs_no_candidate(service: Service) -> No
 def test_a_stopped_worker_is_not_taken_for_a_hang(service: Service) -> None:
     list(service.evaluate([("warm", GOOD)]))
     pid = worker_of(service).pid
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     timer = threading.Timer(3 * LIMIT_S, os.kill, (pid, signal.SIGCONT))
     timer.start()
     assert [result.verdict for result in service.evaluate([("a", GOOD)])] == [Verdict.OK]
