@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": VALUES,
     "loops": SERVICES,
     "stalls": SERVICES,
-    "doctor": {*VALUES, "bench", "store"},
+    "doctor": {*VALUES, "bench", "store", "stalls"},
     "testing": WINGS,
     "__init__": WINGS,
     "cli": {*WINGS, "doctor", "__init__"},

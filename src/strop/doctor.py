@@ -1,6 +1,7 @@
 """What this machine has, and whether it is enough: the examination behind ``strop doctor``.
 
-A fault is something without which ``tune`` fails; a note is something that costs speed or safety.
+A fault is something without which ``tune`` fails; a note is something that costs speed or safety, or a disassembler
+that ``diagnose`` would need for some GPU.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from strop.bench.peers import blas_of_numpy, installed
 from strop.bench.pinning import SLOWS_NUMPY
 from strop.errors import IsaMissing, MissingPackage, NativeMissing, StropError
 from strop.settings import TABLE, Settings, settings
+from strop.stalls.disassemblers import Vendor, install, spans, survey
 from strop.store import open_store
 from strop.store.faults import why_not_writable
 
@@ -61,6 +63,7 @@ class Examination:
     blas: str | None
     sandbox: Sandbox
     store: StoreState | None
+    disassemblers: tuple[Vendor, ...]
     settings: Settings | None
     faults: tuple[StropError, ...]
     notes: tuple[str, ...]
@@ -95,6 +98,10 @@ class Examination:
                 "size_bytes": self.store.size_bytes,
                 "reason": self.store.reason,
             },
+            "disassemblers": {
+                "vendors": [vendor.to_json() for vendor in self.disassemblers],
+                "install": install(self.disassemblers),
+            },
             "settings": {name: {"value": value, "source": source} for name, value, source in setting_rows(self)},
             "perf_map": bool(self.settings and self.settings.perf_map),
             "faults": [fault.to_json()["error"] for fault in self.faults],
@@ -103,7 +110,7 @@ class Examination:
 
 
 def examine() -> Examination:
-    """Look at everything; takes a few tenths of a second, most of it for NumPy and the sandbox's probe."""
+    """Look at everything; takes about a second: NumPy, the sandbox's probe, each disassembler once in it."""
     faults: list[StropError] = []
     try:
         in_force = settings()
@@ -116,7 +123,7 @@ def examine() -> Examination:
     if blas is None:
         faults.append(MissingPackage(what="strop tune", package="numpy", install="numpy"))
     store = _store(in_force.home, faults) if in_force else None
-    found, sandbox = machine(), probe()
+    found, sandbox, disassemblers = machine(), probe(), survey()
     return Examination(
         machine=found,
         native=native,
@@ -124,9 +131,10 @@ def examine() -> Examination:
         blas=blas,
         sandbox=sandbox,
         store=store,
+        disassemblers=disassemblers,
         settings=in_force,
         faults=tuple(faults),
-        notes=tuple(_notes(found, native, sandbox, store, in_force)),
+        notes=(*_notes(found, native, sandbox, store, in_force), *_undisassembled(disassemblers)),
     )
 
 
@@ -206,3 +214,13 @@ def _notes(
     if lack := sandbox.lacks():
         notes.append(f"Foreign code can't be fenced in fully: {lack[0]} doesn't work ({lack[1]}).")
     return notes
+
+
+def _undisassembled(disassemblers: tuple[Vendor, ...]) -> list[str]:
+    """Nothing that tune needs, and diagnose only for such GPUs: a note."""
+    lacking = [
+        f"{vendor.name} {spans(vendor.missing, vendor.architectures)}" for vendor in disassemblers if vendor.missing
+    ]
+    if not lacking:
+        return []
+    return [f"diagnose has no disassembler for {'; '.join(lacking)}. This installs them: {install(disassemblers)}"]

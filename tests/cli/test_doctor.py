@@ -14,6 +14,9 @@ from strop import doctor as examination
 from strop.bench.isolation.layers import PURPOSES, Sandbox
 from strop.cli.doctor import doctor
 from strop.settings import TABLE, scope
+from strop.stalls.amd import disassemble as amd
+from strop.stalls.intel import disassemble as intel
+from strop.stalls.nvidia import disassemble as nvidia
 
 
 def run(*arguments: str) -> Result:
@@ -154,3 +157,45 @@ def test_a_sandbox_with_holes_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["sandbox"]["enough_for_required"] is False
     assert any("can't be fenced" in note for note in found["notes"])
     assert "off seccomp" in run().stdout
+
+
+@pytest.mark.usefixtures("native")
+def test_disassemblers_that_are_missing_are_a_note_with_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for vendor in ("nvidia", "amd", "intel"):
+        monkeypatch.setattr(f"strop.stalls.disassemblers.{vendor}.tools", tuple)
+    command = "apt-get install libigc-tools && pip install 'strop[nvidia,volta,amd]'"
+    found = as_json()
+    assert found["ok"]
+    assert found["disassemblers"]["install"] == command
+    assert [row["vendor"] for row in found["disassemblers"]["vendors"]] == ["NVIDIA", "AMD", "Intel"]
+    for row in found["disassemblers"]["vendors"]:
+        assert row["tools"] == row["covers"] == []
+        assert row["missing"]
+    done = run()
+    assert done.exit_code == 0
+    assert done.stdout.count(command) == 1
+    assert "AMD     no disassembler" in done.stdout
+
+
+@pytest.mark.usefixtures("native")
+def test_a_disassembler_that_lacks_some_architectures(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = (nvidia.Tool("/usr/bin/nvdisasm", (12, 8)),)
+    monkeypatch.setattr("strop.stalls.disassemblers.nvidia.tools", lambda: old)
+    row = as_json()["disassemblers"]["vendors"][0]
+    (tool,) = row["tools"]
+    assert (tool["path"], tool["version"]) == ("/usr/bin/nvdisasm", "CUDA 12.8")
+    assert "sm_70" in tool["covers"]
+    assert "sm_121" in row["missing"]
+    assert row["install"] == "pip install 'strop[nvidia]'"
+    assert "NVIDIA  sm_70 to sm_120" in run().stdout
+
+
+@pytest.mark.usefixtures("native")
+def test_nothing_is_said_where_every_disassembler_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = (nvidia.Tool("/new", (13, 5)), nvidia.Tool("/old", (12, 8)))
+    monkeypatch.setattr("strop.stalls.disassemblers.nvidia.tools", lambda: both)
+    monkeypatch.setattr("strop.stalls.disassemblers.amd.tools", lambda: (amd.Tool("wheel", "/w", 22, True),))
+    monkeypatch.setattr("strop.stalls.disassemblers.intel.tools", lambda: (intel.Tool("/i", "1.1.0"),))
+    found = as_json()
+    assert found["disassemblers"]["install"] is None
+    assert not any("disassembler" in note for note in found["notes"])

@@ -13,6 +13,7 @@ from strop.cli.options import Output, shared
 if TYPE_CHECKING:
     from strop.bench.machine import Cache, Machine
     from strop.doctor import Examination
+    from strop.stalls.disassemblers import Vendor
 
 LABEL = 12
 
@@ -20,9 +21,10 @@ LABEL = 12
 @click.command("doctor")
 @shared
 def doctor(output: Output, seed: int) -> None:
-    """Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, settings.
+    """Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, disassemblers, settings.
 
-    Exit code 0, or 3 where something is missing that tune needs.
+    Exit code 0, or 3 where something is missing that tune needs. A GPU's disassembler that isn't here is a note, with
+    the command that installs it.
     """
     from strop.doctor import examine
 
@@ -78,6 +80,7 @@ def rows(examination: Examination) -> Iterator[tuple[str, list[str]]]:
     if store := examination.store:
         state = _size(store.size_bytes) if store.exists else "not made yet"
         yield "store", [f"{store.path} ({state}, {'writable' if store.writable else store.reason})"]
+    yield "diagnose", [text for vendor in examination.disassemblers for text in _disassemblers(vendor)]
     if settings := setting_rows(examination):
         width = max(len(name) for name, _, _ in settings)
         yield "settings", [f"{name:{width}} = {_value(value)}  ({source})" for name, value, source in settings]
@@ -105,6 +108,17 @@ def _cache(cache: Cache) -> str:
 
 def _layer(layer: str, on: bool, purpose: str, note: str | None) -> str:
     return f"{'on ' if on else 'off'} {layer:13} {purpose}{f' [{note}]' if note else ''}"
+
+
+def _disassemblers(vendor: Vendor) -> Iterator[str]:
+    """A line each program with what it covers, the preferred first."""
+    from strop.stalls.disassemblers import spans
+
+    if not vendor.tools:
+        yield f"{vendor.name:6}  no disassembler"
+    for tool in vendor.tools:
+        covers = spans(tool.covers, vendor.architectures) or "nothing that it says"
+        yield f"{vendor.name:6}  {covers}  [{tool.name}, {tool.version}, {tool.path}]"
 
 
 def _size(count: int) -> str:

@@ -21,15 +21,25 @@ from strop.values.verdict import Verdict
 
 NATIVE, COMPACTED = 16, 8
 COMPACT_BIT = 1 << 29
-INSTALL = "apt-get install libigc-tools"
+PACKAGE = "libigc-tools"  # Debian's
+INSTALL = f"apt-get install {PACKAGE}"
 TEXT_OPTIONS = ("-Xprint-pc", "-Xprint-ldst")
 JSON_OPTIONS = ("-Xprint-pc", "-Xprint-json")
 MIB = 2**20
 
 _BARE_OPTIONS = re.compile(r'"opts":\[([A-Za-z][^\]\n]*)\]')  # iga64 forgets the quotes around some (NoAccSBSet)
+_VERSION = re.compile(r"Intel Graphics Assembler (\d[\w.]*)")
 _ROW = re.compile(r"^/\* \[([0-9A-F]{4,})\]\s*\*/\s*(.*?)\s*$")
 
 Node = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """The iga64 that is here and the version that it says."""
+
+    path: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,16 @@ def program() -> str | None:
     if named and os.access(named, os.X_OK):
         return named
     return shutil.which("iga64")
+
+
+def tools() -> tuple[Tool, ...]:
+    """The iga64 found, or none: it has to run and to say its name."""
+    path = program()
+    if path is None:
+        return ()
+    done = run_foreign([path, "-h"], limits=Limits(wall_s=10.0, cpu_s=10.0, memory_bytes=2048 * MIB))
+    match = _VERSION.search((done.stdout + done.stderr).decode(errors="replace"))
+    return (Tool(path, match[1]),) if match else ()
 
 
 def sizes(data: bytes) -> list[tuple[int, int]]:

@@ -29,6 +29,18 @@ _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """An nvdisasm that is here; `release` is its CUDA's, (0, 0) if it doesn't say."""
+
+    path: str
+    release: tuple[int, int]
+
+    def covers(self, sm: int) -> bool:
+        """Whether its release knows the architecture."""
+        return covers(self.release, sm)
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One instruction of a listing: its offset in the section, its text without `;`, its two words, its source."""
 
@@ -74,6 +86,11 @@ def release_of(program: str) -> tuple[int, int]:
     result = _run(program, ["--version"], 10.0)
     match = _RELEASE.search(result.stdout.decode(errors="replace"))
     return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def tools() -> tuple[Tool, ...]:
+    """The nvdisasm programs found, the preferred first."""
+    return tuple(Tool(program, release_of(program)) for program in candidates())
 
 
 def covers(release: tuple[int, int], sm: int) -> bool:
