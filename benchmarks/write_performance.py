@@ -24,7 +24,7 @@ README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- begin figures -->\n).*?(<!-- end figures -->)", re.DOTALL)
 ORDER = (
     *("matmul", "matmul_aligned", "constant_schedules", "code_generation"),
-    *("ranking", "latency", "footprint"),
+    *("ranking", "latency", "footprint", "diagnose"),
 )
 TITLES = {
     "matmul": "Matmuls against NumPy",
@@ -34,6 +34,7 @@ TITLES = {
     "ranking": "Quick and careful measurements",
     "latency": "Waiting times",
     "footprint": "Size",
+    "diagnose": "Diagnosis: time and memory",
 }
 MARKS = {True: "reached", False: "**missed**", None: "not measured"}
 
