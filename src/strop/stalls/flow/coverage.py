@@ -21,7 +21,8 @@ class Coverage:
 
     `uncovered` has (producer, consumer, register) where the result may be pending when it is read. `ordered` of the
     dependences need no wait: the unit itself forwards the result. `unexplained` has (instruction, wait) for which no
-    dependence is found; `idle` of these wait where nothing can be pending.
+    dependence is found; `idle` of these wait where nothing can be pending. So do `repeated` of the explained waits:
+    they name a dependence, but an earlier wait has covered it.
     """
 
     dependences: int
@@ -30,6 +31,7 @@ class Coverage:
     uncovered: tuple[tuple[int, int, Register], ...]
     waits: int
     explained_waits: int
+    repeated: int
     unexplained: tuple[tuple[int, Wait], ...]
     idle: int
 
@@ -77,7 +79,7 @@ def covered_by(pending: Pending, definitions: Definitions) -> Coverage:
             (consumer, one) in open_pairs for one in (producer, *closers.get(producer, ()))
         ):
             uncovered.append((producer, consumer, register))
-    waits = explained = idle = 0
+    waits = explained = repeated = idle = 0
     unexplained = []
     for index, edges in needs.edges(pending.waits).items():
         needed = {id(edge.wait) for edge in edges if edge.need is not Need.SPURIOUS}
@@ -90,6 +92,9 @@ def covered_by(pending: Pending, definitions: Definitions) -> Coverage:
             waits += 1
             if any(id(waited[number].wait) in needed for number in group):
                 explained += 1
+            elif not something and any(needs.repeats(index, waited[number].wait) for number in group):
+                explained += 1
+                repeated += 1
             else:
                 unexplained.append((index, waited[group[0]].wait))
                 idle += not something
@@ -100,6 +105,7 @@ def covered_by(pending: Pending, definitions: Definitions) -> Coverage:
         uncovered=tuple(uncovered),
         waits=waits,
         explained_waits=explained,
+        repeated=repeated,
         unexplained=tuple(unexplained),
         idle=idle,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from strop.stalls.flow.definitions import Definitions
-from strop.stalls.flow.pending import CALLER, Pending
+from strop.stalls.flow.pending import CALLER, VIEW_DEPTH, Pending, is_view
 from strop.stalls.instruction import Flow, Instruction, Wait, When
 
 # Barriers in memory: what completes on them may have been issued by other threads, on ways that never lead here.
@@ -21,7 +21,7 @@ class Need(StrEnum):
     RAW_LATER = "raw_later"  # the result is read later
     WAW = "waw"  # it, or something later, writes the same register
     WAR = "war"  # it, or something later, writes what the producer still reads
-    ORDER = "order"  # memory: the producer has no result, others will look at what it wrote, or write what it reads
+    ORDER = "order"  # memory: no result, but others look at what it wrote, or write what it reads; or a mode is set
     GROUP = "group"  # it closes a group that the producer is a member of: no time is lost by that
     CALL = "call"  # it calls or returns: scoreboards and registers are handed over with nothing pending
     CALLER = "caller"  # whatever the caller left pending
@@ -45,12 +45,18 @@ def closes(instruction: Instruction) -> bool:
     return any(name == "closes" for name, _ in instruction.notes)
 
 
+def orders(instruction: Instruction) -> bool:
+    """Tell whether nothing else may be under way with an instruction: it sets a mode, or reads a clock."""
+    return any(name == "orders" for name, _ in instruction.notes)
+
+
 class Needs:
     """Classifies waits on demand; nothing is computed twice."""
 
     def __init__(self, pending: Pending, definitions: Definitions) -> None:
         self.pending, self.definitions = pending, definitions
-        self.code = pending.graph.function.instructions
+        self.graph = pending.graph
+        self.code = self.graph.function.instructions
         self._written_later: list[int] | None = None
         self._elsewhere: dict[str, list[tuple[int, When]]] = {}
         for index, one in enumerate(self.code):
@@ -105,10 +111,49 @@ class Needs:
 
     def _need(self, consumer: int, producer: int, when: When, needed: set[tuple[int, int]]) -> Need:
         need = self._by_registers(consumer, producer, when, needed)
+        if need is not Need.SPURIOUS:
+            return need
         control = self.code[consumer].control
-        if need is Need.SPURIOUS and control is not None and control.flow in (Flow.CALL, Flow.RETURN):
+        if control is not None and control.flow in (Flow.CALL, Flow.RETURN):
             return Need.CALL
+        if orders(self.code[consumer]) or orders(self.code[producer]):
+            return Need.ORDER
+        if any(is_view(pend.resource) for pend in self.code[producer].pends) and self._overwrites(consumer, producer):
+            return Need.WAR  # pipes read their operands at different times
         return need
+
+    def _served(self, wait: int) -> int:
+        """Return the instruction that a wait is for: itself, or the next one that does anything but wait."""
+        for index in range(wait, self.graph.ends[self.graph.block_of[wait]]):
+            if self.code[index].kind != "wait":
+                return index
+        return wait
+
+    def _overwrites(self, consumer: int, producer: int) -> bool:
+        written, _ = self.definitions.numbers(self._served(consumer))
+        return not set(written).isdisjoint(self.definitions.numbers(producer)[1])
+
+    def repeats(self, consumer: int, wait: Wait) -> bool:
+        """Tell whether a wait for which nothing is pending names a dependence that an earlier wait has covered.
+
+        Looked for in the block: the last operations on the resource, and registers that both use and one writes.
+        """
+        if orders(self.code[consumer]):
+            return True
+        served = self._served(consumer)
+        written, read = (set(numbers) for numbers in self.definitions.numbers(served))
+        left = VIEW_DEPTH if is_view(wait.resource) else 1
+        for index in range(consumer - 1, self.graph.starts[self.graph.block_of[consumer]] - 1, -1):
+            before = self.code[index]
+            if not any(pend.resource == wait.resource and wait.when in (None, pend.when) for pend in before.pends):
+                continue
+            results, operands = self.definitions.numbers(index)
+            if not (read | written).isdisjoint(results) or not written.isdisjoint(operands) or orders(before):
+                return True
+            left -= 1
+            if not left:
+                break
+        return False
 
     def _by_registers(self, consumer: int, producer: int, when: When, needed: set[tuple[int, int]]) -> Need:
         written, read = self.definitions.numbers(producer)

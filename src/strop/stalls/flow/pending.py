@@ -24,8 +24,10 @@ from strop.stalls.instruction import Flow, Function, Instruction, Wait, When
 
 CALLER = -1  # a producer before the function began
 DEEPEST = 64  # no vendor's wait names a larger count
-# Intel's distances reach 7 back; an operation of an in-order pipe that is followed by more than that is over.
-VIEW_DEPTH = 7
+# An operation of an in-order pipe (Intel) that is followed by more than that on its pipe is over: 11 on float and int,
+# 15 on long, 18 on math (intel-graphics-compiler, visa/LocalScheduler/SWSB_G4IR.h). Waits name at most 7, and stand for
+# what is farther back, too.
+VIEW_DEPTH = 18
 NONE: frozenset[int] = frozenset()
 
 

@@ -134,6 +134,9 @@ def _notes(row: Row, operands: Operands, said: Swsb, is_exit: bool) -> tuple[tup
         found.append(("indirect", "registers named by an address register: which, is known only when it runs"))
     if row.node is not None and sends.is_send(row.node) and not is_exit:
         found.append(("message", "block" if sends.is_block(row.node) else "scatter"))
+    named = operands.special
+    if named:
+        found.append(("orders", f"the thread's own state ({', '.join(named)}): nothing else is under way then"))
     if said.texts:
         found.append(("swsb", ",".join(said.texts)))
     return tuple(found)

@@ -29,6 +29,9 @@ SELECTS = ("sel", "csel")  # their predicate chooses, it doesn't switch off
 READS_ACC = ("mac", "mach", "macl")
 WRITES_ACC = ("addc", "subb", "mach")
 BITS_A_FLAG_BYTE = 8
+# Control, state, stack pointer, instruction pointer, timestamp, channel enable, notification, debug: no pipe follows
+# these, so compilers put `A@1` before their use and after it (visa/LocalScheduler/SWSB_G4IR.cpp).
+SPECIAL = ("cr", "sr", "sp", "ip", "tm", "ce", "n", "dbg")
 
 # (space, dword) and which of its bytes
 Span = tuple[str, int, int]
@@ -44,6 +47,12 @@ class Operands:
     uses: tuple[Use, ...] = ()
     guard: Guard | None = None
     indirect: bool = False
+
+    @property
+    def special(self) -> tuple[str, ...]:
+        """The registers of the thread's own state that it reads or writes."""
+        every = (*self.defs, *(use.register for use in self.uses))
+        return tuple(sorted({str(register) for register in every if register.space in SPECIAL}))
 
 
 def decode(node: Node, generation: Generation) -> Operands:
