@@ -50,7 +50,7 @@ def test_samples_without_code_give_causes_without_sites(tmp_path: Path) -> None:
     best = kernel["causes"][0]
     assert (best["class"], best["cause_site"], best["needs"]) == ("global_load_latency", None, ["binary"])
     text = run(path).stdout
-    assert text.startswith("75% of this kernel's stall samples are at k.hip:8 (s_waitcnt vmcnt(0)): a result of a load")
+    assert text.startswith("75% of this kernel's stall samples are at k.hip:8 (s_waitcnt vmcnt(0)): a load from memory")
     assert "--binary FILE" in text
 
 

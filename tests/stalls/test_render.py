@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from importlib.resources import files
 
 import jsonschema
@@ -12,7 +13,7 @@ import pytest
 from strop.errors import MissingPackage
 from strop.stalls.headline import headline, raises, sentence
 from strop.stalls.render import WHOLE, lines
-from strop.values.diagnosis import COLUMNS, Accounting, KernelDiagnosis, Site
+from strop.values.diagnosis import COLUMNS, Accounting, Cause, KernelDiagnosis, Site
 from tests.stalls.made import EVIL, LOAD, OWN, USE, cause, diagnosis, kernel
 
 SCHEMA = json.loads(files("strop.stalls").joinpath("schemas/diagnosis.json").read_text("utf-8"))
@@ -24,18 +25,63 @@ def test_the_sentence_names_load_line_chain_and_consumer() -> None:
     assert found == (
         f"62% of this kernel's stall samples wait for the load at {name}:41 "
         f"(LDG.E, dependent address chain of depth 2), consumed at {name}:44. "
-        "What 6.7% of all samples wait for was not found."
+        "30% cost nothing: other warps issued meanwhile. What 6.7% of all samples wait for was not found."
     )
 
 
-def test_copies_of_one_line_are_one_claim() -> None:
-    several = [
-        cause(stall_site=Site(pc=pc, opcode="FFMA", file="s.cu", line=44), share_of_stalls=(0.1, 0.2), chain=())
-        for pc in (16, 64, 96)
-    ]
-    found = headline(kernel("k", tuple(several)), "k")
-    assert found.startswith("30% to 60% of k's stall samples wait for the load at")
-    assert "3 pairs of instructions" in found
+def copies(*evidence: str, opcodes: tuple[str, ...] = ("LDG.E", "LDG.E", "LDG.E")) -> tuple[Cause, ...]:
+    return tuple(
+        cause(
+            stall_site=Site(pc=16 + 64 * number, opcode="FFMA", file="s.cu", line=44),
+            cause_site=Site(pc=64 * number, opcode=opcode, text=f"{opcode} R4", file="s.cu", line=41),
+            share_of_stalls=(0.1, 0.2),
+            share_of_time=(0.05, 0.1),
+            chain=(),
+            evidence=("A load is waited for.", f"{number} samples here", *evidence),
+            samples=20,
+        )
+        for number, opcode in enumerate(opcodes)
+    )
+
+
+def test_copies_of_one_line_are_one_claim_and_one_cause() -> None:
+    found = headline(kernel("k", copies()), "k")
+    assert found.startswith("30% to 60% of k's stall samples wait for the load at s.cu:41 (LDG.E, 3 instructions)")
+    text = "\n".join(lines(diagnosis(kernel("k", copies()))))
+    assert text.count("stalls at") == 1
+    assert " 1 30% to 60% of stalls, 15% to 30% of time, at most 1.43× faster without\n" in text
+    assert "· 3 such pairs on the same lines, 60 samples in all; the costliest is shown" in text
+
+
+def test_copies_in_one_loop_are_counted_by_its_iterations() -> None:
+    loop = "in the loop from +0x0 to +0x100"
+    assert "(LDG.E, 3 per iteration)" in headline(kernel("k", copies(loop)), "k")
+    assert "(LDG.E, 1 per iteration)" in headline(kernel("k", copies(loop)[:1]), "k")
+    other = (*copies(loop)[:2], *copies("in the loop from +0x200 to +0x300")[2:])
+    assert "(LDG.E, 3 instructions)" in headline(kernel("k", other), "k")
+    assert "(LDG.E and LDG.E.64, 3 per" in headline(
+        kernel("k", copies(loop, opcodes=("LDG.E", "LDG.E.64", "LDG.E"))), "k"
+    )
+
+
+def test_a_text_without_code_names_the_kind_and_what_is_missing() -> None:
+    site = Site(text="s_waitcnt vmcnt(0)")
+    load = cause(
+        cause_class="global_load_latency",
+        cause_site=None,
+        stall_site=site,
+        chain=(site,),
+        evidence=(),
+        needs=("binary",),
+    )
+    found = replace(
+        kernel("all dispatches", (load,)),
+        accounting=Accounting(unit="samples", total=79, parts={"issued": 0, "unexplained": 79}),
+    )
+    assert sentence(diagnosis(found)) == (
+        "62% of this profile's stall samples are at s_waitcnt vmcnt(0): a load from memory is waited for; "
+        "only the binary says which. What 22% of all samples wait for was not found."
+    )
 
 
 def test_two_causes_of_one_stall_take_no_more_than_its_samples() -> None:
@@ -116,7 +162,10 @@ def test_a_frame_where_pandas_is() -> None:
 @pytest.mark.parametrize("width", [30, 60, 100])
 def test_a_long_chain_stays_readable_in_a_narrow_terminal(width: int) -> None:
     chain = (USE, LOAD, *(Site(pc=pc, opcode="IADD3", text=f"IADD3 R{pc}, R2, R6, RZ") for pc in range(64, 128, 4)))
-    found = list(lines(diagnosis(kernel("k", (cause(chain=chain),))), width=width))
+    brief = [line for line in lines(diagnosis(kernel("k", (cause(chain=chain),))), width=width) if "└─" in line]
+    assert len(brief) == 6
+    assert "… and 11 more" in brief[-1]
+    found = list(lines(diagnosis(kernel("k", (cause(chain=chain),))), width=width, amount=WHOLE))
     tree = [line for line in found if "└─" in line]
     assert len(tree) == 16
     assert all(len(line.lstrip()) >= min(12, width // 3) for line in tree)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from strop.report.units import percent
+from strop.stalls.groups import Group, grouped
 from strop.values.diagnosis import Cause, Diagnosis, KernelDiagnosis, Site
 
 UNEXPLAINED_SAID = 0.05  # of a kernel's samples: from here on the second sentence names it
+HIDDEN_SAID = 0.2  # of a kernel's stalls: from here on it is said that they don't matter
 UNKNOWN = "unknown"  # the class of stalls of which nothing is known
+UNNAMED = "all dispatches"  # what a reader calls the whole of a profile that names no kernels
 DEPTH = re.compile(r"dependent address chain of depth \d+")
 RAISES = {
     "binary": "the GPU binary that ran: --binary FILE (binary=FILE), or lay it beside the profile",
@@ -71,50 +72,9 @@ def full(site: Site) -> str:
     return "  ".join(part for part in (*dict.fromkeys(parts), f"(inlined at {calls})" if calls else "") if part)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Causes of one class between the same source lines: an unrolled loop has many copies of one."""
-
-    causes: tuple[Cause, ...]
-    share_of_stalls: tuple[float, float]
-    share_of_time: tuple[float, float]
-
-    @property
-    def first(self) -> Cause:
-        """The costliest of them."""
-        return self.causes[0]
-
-
-def grouped(kernel: KernelDiagnosis) -> list[Group]:
-    """The causes by class and source lines, the costliest first."""
-    groups: dict[tuple[object, ...], list[Cause]] = {}
-    for cause in kernel.causes:
-        groups.setdefault((cause.id, _line(cause.stall_site), _line(cause.cause_site)), []).append(cause)
-    stalls = kernel.accounting.total - kernel.accounting.parts.get("issued", 0)
-    at: dict[Site, float] = {}  # all samples of a stall
-    for cause in kernel.causes:
-        at[cause.stall_site] = at.get(cause.stall_site, 0.0) + (math.inf if cause.samples is None else cause.samples)
-
-    def sums(causes: list[Cause], name: str, whole: int) -> tuple[float, float]:
-        """Add up shares. Several causes of one stall can't take more than its samples, whatever their intervals say."""
-        low, high = 0.0, dict.fromkeys((cause.stall_site for cause in causes), 0.0)
-        for cause in causes:
-            least, most = getattr(cause, name)
-            low, high[cause.stall_site] = low + least, high[cause.stall_site] + most
-        most = sum(min(share, at[site] / whole) if whole else share for site, share in high.items())
-        return min(1.0, low), min(1.0, max(low, most))
-
-    found = [
-        Group(tuple(each), sums(each, "share_of_stalls", stalls), sums(each, "share_of_time", kernel.accounting.total))
-        for each in groups.values()
-    ]
-    return sorted(found, key=lambda group: (-sum(group.share_of_time), -sum(group.share_of_stalls)))
-
-
-def _line(site: Site | None) -> tuple[object, ...] | None:
-    if site is None:
-        return None
-    return (site.file, site.line) if site.line is not None else (site.pc, site.text)
+def named(kernel: KernelDiagnosis) -> str:
+    """The kernel's name for people: SYCL names kernels by a type, and tools show what that type's name demangles to."""
+    return plain(kernel.name.removeprefix("typeinfo name for "))
 
 
 def sentence(diagnosis: Diagnosis) -> str:
@@ -122,44 +82,91 @@ def sentence(diagnosis: Diagnosis) -> str:
     if not diagnosis.kernels:
         return "Nothing was diagnosed: there is no kernel."
     kernel = diagnosis.kernels[0]
-    return headline(kernel, "this kernel" if len(diagnosis.kernels) == 1 else plain(kernel.name))
+    if len(diagnosis.kernels) > 1:
+        return headline(kernel, named(kernel))
+    return headline(kernel, "this profile" if kernel.name == UNNAMED else "this kernel")
 
 
 def headline(kernel: KernelDiagnosis, name: str) -> str:
-    """What is wrong with a kernel, in one or two sentences."""
+    """What is wrong with a kernel, in one to three sentences."""
     parts, total, unit = kernel.accounting.parts, kernel.accounting.total, kernel.accounting.unit
     groups = grouped(kernel)
     if not groups:
         return f"No stall was sampled in {name}: all {total:,} {unit} issued an instruction."
-    told = (group for group in groups if group.first.cause_class != UNKNOWN and group.share_of_time[1])
-    group = next(told, groups[0])
+    known = (group for group in groups if group.first.cause_class != UNKNOWN and group.share_of_time[1])
+    group = next(known, groups[0])
     said = f"{_claim(group, name, unit)}."
     if not group.share_of_time[1]:
         said += " They cost nothing: other warps issued meanwhile."
-    lost = parts.get("unexplained", 0) / total if total else 0.0
-    if lost >= UNEXPLAINED_SAID:
+    free = min(1.0, sum(each.share_of_stalls[1] for each in groups if each is not group and not each.share_of_time[1]))
+    if free >= HIDDEN_SAID and group.share_of_time[1]:
+        said += f" {percent(free)} cost nothing: other warps issued meanwhile."
+    lost = _unexplained(kernel) / total if total else 0.0
+    if lost >= UNEXPLAINED_SAID and group.first.cause_class != UNKNOWN:
         said += f" What {percent(lost)} of all {unit} wait for was not found."
+    elif group.first.cause_class == UNKNOWN and parts.get("unexplained"):
+        said += f" {_advice(kernel)}"
     return said
+
+
+def _advice(kernel: KernelDiagnosis) -> str:
+    better = raises(kernel)
+    return f"It takes more to say: {better[0]}." if better else "Nothing in the profile tells more."
+
+
+def _unexplained(kernel: KernelDiagnosis) -> int:
+    """Samples of which not even the kind of stall is known: a text without code may say the kind, and no more."""
+    parts = kernel.accounting.parts
+    kinds = sum(
+        cause.samples or 0 for cause in kernel.causes if "binary" in cause.needs and cause.cause_class != UNKNOWN
+    )
+    return parts.get("unexplained", 0) - max(0, kinds - parts.get("self", 0))
 
 
 def _claim(group: Group, name: str, unit: str) -> str:
     cause = group.first
     start = f"{interval(group.share_of_stalls)} of {name}'s stall {unit}"
-    stall, copies = cause.stall_site, len(group.causes)
+    stall = cause.stall_site
     if cause.cause_site is None:
-        what = cause.evidence[0].rstrip(".") if cause.evidence else cause.cause_class
-        what = plain(what[0].lower() + what[1:])
-        detail = [opcode_of(stall)] if stall.line is not None else []
-        detail += [f"{copies} instructions"] if copies > 1 else []
-        return f"{start} are at {where(stall)}{_bracket(detail)}: {what}"
+        opcodes = _opcodes(group) if stall.line is not None or stall.pc is not None else ""
+        return f"{start} are at {where(stall)}{_bracket([opcodes, _copies(group)])}: {_alone(cause)}"
     source = cause.cause_site
     depth = [found[0] for each in cause.evidence if (found := DEPTH.search(each))]
-    detail = [opcode_of(source), *([f"{copies} pairs of instructions"] if copies > 1 else []), *depth]
     noun = NOUNS.get(cause.cause_class, "result")
     there = VERBS.get(cause.cause_class, "consumed")
-    return f"{start} wait for the {noun} at {where(source)}{_bracket(detail)}, {there} at {where(stall)}"
+    detail = _bracket([_opcodes(group), _copies(group), *depth])
+    by = "on the same line" if where(stall) == where(source) and stall.line is not None else f"at {where(stall)}"
+    return f"{start} wait for the {noun} at {where(source)}{detail}, {there} {by}"
 
 
+def _alone(cause: Cause) -> str:
+    """What a stall without a cause's place is due to."""
+    if "binary" in cause.needs and cause.cause_class in WITHOUT_CODE:
+        return f"{WITHOUT_CODE[cause.cause_class]}; only the binary says which"
+    what = cause.evidence[0].rstrip(".") if cause.evidence else cause.cause_class
+    return plain(what[0].lower() + what[1:])
+
+
+def _opcodes(group: Group) -> str:
+    several = [plain(one) for one in group.opcodes if one]
+    return " and ".join(several) if len(several) < 3 else f"{several[0]} and others"
+
+
+def _copies(group: Group) -> str:
+    """How many instructions of the line are to blame: in each iteration where they share a loop."""
+    count = len(group.sources)
+    if all(site.pc is None for site in group.sources):
+        return ""
+    if group.loop is not None:
+        return "1 per iteration" if count == 1 else f"{count:,} per iteration"
+    return f"{count:,} instructions" if count > 1 else ""
+
+
+WITHOUT_CODE = {
+    "global_load_latency": "a load from memory is waited for",
+    "shared_bank_or_latency": "an access to shared memory is waited for",
+    "fixed_latency_chain": "an earlier result is waited for",
+}
 NOUNS = {
     "global_load_latency": "load",
     "uncoalesced_global": "load",
@@ -205,7 +212,7 @@ def coverage(kernel: KernelDiagnosis) -> Iterator[str]:
         for key, what in (
             ("samples_on_instructions", "instructions"),
             ("samples_on_lines", "source lines only"),
-            ("samples_elsewhere", "no known instruction"),
+            ("samples_elsewhere", "no known instruction" if found.get("instructions") else "texts only, without code"),
         )
         if found.get(key)
     ]
@@ -219,11 +226,13 @@ def coverage(kernel: KernelDiagnosis) -> Iterator[str]:
             yield f"opcodes that no table has: {most}"
     if found.get("unknown_branch_targets"):
         yield f"{found['unknown_branch_targets']:,} branches whose targets aren't known"
-    if found.get("skid_instructions"):
-        yield f"samples may come up to {found['skid_instructions']} instructions late"
     if found.get("causes", 0) > len(kernel.causes):
-        yield f"{found['causes']:,} causes in all, the first {len(kernel.causes):,} are kept"
-    yield from map(plain, found.get("notes", ()))
+        yield f"{found['causes']:,} pairs of stall and cause in all, the costliest {len(kernel.causes):,} are kept"
+
+
+def notes(kernel: KernelDiagnosis) -> list[str]:
+    """What the readers say of the profile."""
+    return [plain(note) for note in kernel.coverage.get("notes", ())]
 
 
 def raises(kernel: KernelDiagnosis) -> list[str]:

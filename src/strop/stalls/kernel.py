@@ -17,10 +17,13 @@ from strop.stalls.join import Joined, by_line, join, merged
 from strop.stalls.methods import METHODS
 from strop.stalls.profiles.profile import Count, KernelProfile, Place, Profile, Reason
 from strop.stalls.samples import Attribution, Part, Samples, apportion
+from strop.stalls.slice import Slicer
 from strop.stalls.wording import said
 from strop.values.diagnosis import Cause, KernelDiagnosis, Site
 
-MOST_CAUSES = 200  # listed of a kernel; the coverage says how many there are
+# Causes listed of a kernel: as many as hold nearly all its stalls (an unrolled loop has a thousand that are one line),
+# but no fewer than the first of these numbers, and no more than the second; the coverage says how many there are.
+FEWEST_CAUSES, MOST_CAUSES, NEARLY_ALL = 200, 2000, 0.98
 BY_LINE = "instruction samples"
 NO_BINARY = "binary"
 NO_LINES = "line information"
@@ -84,7 +87,8 @@ def diagnose_kernel(kernel: KernelProfile, code: Code | None, *, profile: Profil
         accounting=accounting,
         coverage=_coverage(kernel, joined, spread, code, profile, figures, len(ranked)),
         causes=tuple(
-            _cause(row, stalls, accounting.total, accounting.parts[Part.ISSUED.value]) for row in ranked[:MOST_CAUSES]
+            _cause(row, stalls, accounting.total, accounting.parts[Part.ISSUED.value], profile.unit)
+            for row in ranked[: _kept(ranked)]
         ),
     )
 
@@ -180,6 +184,8 @@ def _add(
             row = rows[key] = _Row(named.kind, stall, cause, chain)
         _tally(row, one)
         row.evidence |= dict.fromkeys((*named.evidence, *one.evidence))
+        if not is_line and (loop := _loop(slicer, one.stall, one.cause)) is not None:
+            row.evidence[loop] = None
         if one.anchor is not None and one.anchor != one.stall and one.reason is not Reason.BARRIER:
             row.evidence[f"sampled late: what waits is {slicer.code[one.anchor].text}"] = None
         if one.ambiguous:
@@ -189,6 +195,19 @@ def _add(
             row.needs[BY_LINE] = None
         elif stall.line is None:
             row.needs[NO_LINES] = None
+
+
+def _loop(slicer: Slicer, stall: int, cause: int | None) -> str | None:
+    """Name the innermost loop that holds a stall, and its cause if there is one."""
+    graph = slicer.graph
+    both = {graph.block_of[stall], graph.block_of[stall if cause is None else cause]}
+    inner = next((loop for loop in reversed(graph.loops) if both <= set(loop.blocks)), None)
+    if inner is None:
+        return None
+    start, end = graph.starts[inner.blocks[0]], max(graph.ends[block] for block in inner.blocks)
+    if start >= len(slicer.code):  # only the hub of branches to nobody knows where
+        return None
+    return f"in the loop from +{slicer.code[start].pc:#x} to +{slicer.code[end - 1].pc:#x}"
 
 
 def _tally(row: _Row, one: Attribution) -> None:
@@ -220,11 +239,31 @@ def _add_loose(rows: dict[tuple[object, ...], _Row], place: Place, count: Count,
         row.needs[BY_LINE] = None
 
 
-def _cause(row: _Row, stalls: int, total: int, issued: int) -> Cause:
+def _kept(ranked: list[_Row]) -> int:
+    """Return how many causes are listed."""
+    left = (1 - NEARLY_ALL) * sum(row.samples for row in ranked)
+    kept = len(ranked)
+    while kept > FEWEST_CAUSES and ranked[kept - 1].samples <= left:
+        kept -= 1
+        left -= ranked[kept].samples
+    return min(kept, MOST_CAUSES)
+
+
+def _counted(row: _Row, unit: str) -> str:
+    """Say the samples of a row by their reasons."""
+    whole = f"{row.samples:,} {unit if row.samples != 1 else unit.removesuffix('s')} here"
+    reasons = [(samples, reason) for reason, samples in row.reasons.most_common() if reason]
+    if not reasons:
+        return f"{whole}, without a reason"
+    if len(reasons) == 1 and reasons[0][0] == row.samples:
+        return f"{whole}, reason {reasons[0][1]}"
+    return f"{whole}, reasons {', '.join(f'{reason} {samples:,}' for samples, reason in reasons)}"
+
+
+def _cause(row: _Row, stalls: int, total: int, issued: int, unit: str) -> Cause:
     of_stalls = (min(1.0, row.low / stalls), min(1.0, row.high / stalls)) if stalls else (0.0, 0.0)
     of_time = (min(1.0, row.shown_low / total), min(1.0, row.shown_high / total)) if total else (0.0, 0.0)
     least_left = max(1.0 - of_time[1], (issued or 1) / total) if total else 1.0
-    reasons = ", ".join(f"{samples} {reason}" for reason, samples in row.reasons.most_common())
     return Cause(
         id=row.kind.id,
         cause_class=row.kind.cause_class,
@@ -233,7 +272,7 @@ def _cause(row: _Row, stalls: int, total: int, issued: int) -> Cause:
         share_of_stalls=of_stalls,
         share_of_time=of_time,
         chain=row.chain,
-        evidence=(row.kind.says, f"{row.samples} samples here: {reasons}", *row.evidence),
+        evidence=(row.kind.says, _counted(row, unit), *row.evidence),
         needs=tuple(row.needs),
         speedup=(1.0, 1.0 / least_left),
         samples=row.samples,

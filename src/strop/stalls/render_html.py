@@ -10,6 +10,7 @@ from strop.report.table import Column, Table
 from strop.report.units import percent
 from strop.stalls.code_view import View, panes, view
 from strop.stalls.diagnose import Analysis
+from strop.stalls.groups import Group, copies, grouped, told
 from strop.stalls.headline import (
     accounting,
     code_of,
@@ -17,12 +18,14 @@ from strop.stalls.headline import (
     full,
     headline,
     interval,
+    named,
+    notes,
     plain,
     raises,
     sentence,
     where,
 )
-from strop.values.diagnosis import Cause, KernelDiagnosis, Site
+from strop.values.diagnosis import KernelDiagnosis, Site
 
 KERNELS = 20  # shown in full; the list above has all
 CAUSES = 12  # of a kernel, in the table
@@ -36,7 +39,7 @@ def report(analysis: Analysis) -> str:
     if len(found.kernels) > 1:
         sections.append(Section("Kernels by cost", [_kernels(found.kernels)]))
     for number, kernel in enumerate(found.kernels[:KERNELS]):
-        sections.append(Section(plain(kernel.name), list(_kernel(kernel, number, analysis))))
+        sections.append(Section(named(kernel), list(_kernel(kernel, number, analysis))))
     path = plain(analysis.profile.path)
     return page(
         title=f"strop diagnose {plain(PurePath(analysis.profile.path).name)}",
@@ -53,7 +56,7 @@ def _kernels(kernels: tuple[KernelDiagnosis, ...]) -> Grid:
     rows = []
     for kernel in kernels:
         parts = (f"{kernel.accounting.parts.get(name, 0):,}" for name in names)
-        rows.append((percent(kernel.accounting.total / whole), *parts, plain(kernel.name)))
+        rows.append((percent(kernel.accounting.total / whole), *parts, named(kernel)))
     return Grid(Table(columns, tuple(rows)), ranking=True)
 
 
@@ -72,25 +75,30 @@ def _kernel(kernel: KernelDiagnosis, number: int, analysis: Analysis) -> Iterato
     yield _causes(kernel, found)
     if columns:
         yield Panes(columns)
-    for rank, cause in enumerate(kernel.causes[:CHAINS], 1):
-        yield Listing(f"{rank}: {_title(cause)}", "\n".join(_chain(cause)), folded=True, wrap=True)
+    for rank, group in enumerate(grouped(kernel)[:CHAINS], 1):
+        yield Listing(
+            f"{rank}: {_title(group)}", "\n".join(_chain(group, kernel.accounting.unit)), folded=True, wrap=True
+        )
     facts = [("accounting", accounting(kernel)), ("architecture", plain(kernel.arch))]
     facts += [("covered", line) for line in coverage(kernel)]
+    facts += [("note", line) for line in notes(kernel)]
     facts += [("surer with", line) for line in raises(kernel)]
     yield Facts(facts)
 
 
 def _causes(kernel: KernelDiagnosis, found: View) -> Grid:
     columns = (
-        *(Column(title, right=True) for title in ("", "of stalls", "of time")),
+        *(Column(title, right=True) for title in ("", "of stalls", "of time", "copies")),
         *(Column(title) for title in ("class", "stalls at", "waits for")),
     )
     rows, links = [], []
-    for rank, cause in enumerate(kernel.causes[:CAUSES], 1):
-        shares = (interval(cause.share_of_stalls), interval(cause.share_of_time))
+    for rank, group in enumerate(grouped(kernel)[:CAUSES], 1):
+        cause = group.first
+        shares = (interval(group.share_of_stalls), interval(group.share_of_time))
+        copies = f"{len(group.causes):,}" if len(group.causes) > 1 else ""
         sites = (_short(cause.stall_site), _short(cause.cause_site) if cause.cause_site else "–")
-        rows.append((str(rank), *shares, f"{cause.id} {cause.cause_class}", *sites))
-        links.append((None, None, None, None, found.anchor(cause.stall_site), found.anchor(cause.cause_site)))
+        rows.append((str(rank), *shares, copies, f"{cause.id} {cause.cause_class}", *sites))
+        links.append((None, None, None, None, None, found.anchor(cause.stall_site), found.anchor(cause.cause_site)))
     return Grid(Table(columns, tuple(rows)), ranking=True, links=links)
 
 
@@ -98,15 +106,18 @@ def _short(site: Site) -> str:
     return " ".join(dict.fromkeys(part for part in (where(site), code_of(site)) if part))
 
 
-def _title(cause: Cause) -> str:
-    return f"{cause.id} {cause.cause_class}, {interval(cause.share_of_stalls)} of stalls"
+def _title(group: Group) -> str:
+    return f"{group.first.id} {group.first.cause_class}, {interval(group.share_of_stalls)} of stalls"
 
 
-def _chain(cause: Cause) -> Iterator[str]:
+def _chain(group: Group, unit: str) -> Iterator[str]:
+    cause = group.first
     yield f"stalls at  {full(cause.stall_site)}"
     if cause.cause_site is not None:
         yield f"waits for  {full(cause.cause_site)}"
     known = [site for site in (cause.stall_site, cause.cause_site) if site is not None]
     for depth, site in enumerate(site for site in cause.chain if site not in known):
         yield f"{' ' * 11}{'   ' * depth}└─ {full(site)}"
-    yield from (f"· {plain(said)}" for said in cause.evidence)
+    if len(group.causes) > 1:
+        yield f"· {copies(group, unit)}"
+    yield from (f"· {plain(said)}" for said in told(cause.evidence))
