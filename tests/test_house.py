@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "strop"
 
 # A part may import those it lists, itself, and the native module; see "Where things are" in CONTRIBUTING.md.
-# The wings, loops and stalls, know nothing of each other.
+# Of the wings, loops and stalls know nothing of each other; kernels may ask stalls: a diagnosis is feedback.
 BASE = {"errors", "settings"}
 VALUES = {*BASE, "values"}
 SERVICES = {*VALUES, "bench", "store", "report"}
-WINGS = {*SERVICES, "loops", "stalls"}
+WINGS = {*SERVICES, "loops", "stalls", "kernels"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "settings": {"errors"},
@@ -28,7 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": VALUES,
     "loops": SERVICES,
     "stalls": SERVICES,
-    "doctor": {*VALUES, "bench", "store", "stalls"},
+    "kernels": {*SERVICES, "stalls"},
+    "doctor": {*VALUES, "bench", "store", "stalls", "kernels"},
     "testing": WINGS,
     "__init__": WINGS,
     "cli": {*WINGS, "doctor", "__init__"},

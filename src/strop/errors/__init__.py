@@ -19,6 +19,7 @@ from strop.errors.options import *
 from strop.errors.store import *
 from strop.errors.profiles import *
 from strop.errors.diagnosis import *
+from strop.errors.kernels import *
 from strop.errors.machine import *
 from strop.errors.binaries import *
 from strop.errors.ends import *

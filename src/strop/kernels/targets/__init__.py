@@ -1,0 +1,1 @@
+"""The machines that candidates are judged on, one folder each, with the same file names."""
