@@ -46,6 +46,14 @@ class NotAProfile(_Plain, StropError):
     fix = f"Give strop diagnose (strop.diagnose) {_KNOWN}."
 
 
+class SeveralProfiles(_Plain, StropError):
+    """A directory holds more than one profile, and none of them is the directory itself."""
+
+    code = "several-profiles"
+    template = "The directory {path} holds {count} profiles: {names}."
+    fix = "Name the one to diagnose: strop diagnose {example} (strop.diagnose of the same path)."
+
+
 class UnknownProfile(_Plain, StropError):
     """A profile, or something like one, in a format without a reader."""
 

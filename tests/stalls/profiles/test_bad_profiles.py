@@ -83,7 +83,7 @@ def test_directories(tmp_path: Path) -> None:
     refused(tmp_path, errors.NotAProfile, "none of the 0 entries")
     writers.unitrace(tmp_path / "a.csv")
     writers.unitrace(tmp_path / "b.csv")
-    refused(tmp_path, errors.NotAProfile, "2 profiles ('a.csv', 'b.csv'); name one")
+    refused(tmp_path, errors.SeveralProfiles, "2 profiles: 'a.csv', 'b.csv'", f"strop diagnose {tmp_path}/a.csv")
 
 
 def fork(folder: Path) -> Path:

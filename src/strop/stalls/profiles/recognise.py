@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from strop.errors import MissingProfile, NotAProfile, StropError, UnknownProfile
+from strop.errors import MissingProfile, NotAProfile, SeveralProfiles, StropError, UnknownProfile
 from strop.stalls.profiles.beside import vendor_of
 from strop.stalls.profiles.profile import Profile
 from strop.stalls.profiles.tally import shown
@@ -42,8 +43,8 @@ class _Found:
 def read(path: str | Path) -> Profile:
     """Read the profile at `path`: a file, a database's directory, or any file in one.
 
-    Raises MissingProfile, NotAProfile, UnknownProfile, and of the readers TruncatedProfile, CorruptProfile,
-    NewerProfile and NoSamples.
+    Raises MissingProfile, NotAProfile, SeveralProfiles, UnknownProfile, and of the readers TruncatedProfile,
+    CorruptProfile, NewerProfile and NoSamples.
     """
     path = Path(path)
     found = _in_folder(path) if _is_folder(path) else _of_file(path)
@@ -78,10 +79,13 @@ def _in_folder(folder: Path) -> _Found:
                 continue
     if len(profiles) == 1:
         return profiles[0]
-    several = [database.name for database in databases] or [found.path.name for found in profiles]
+    several = databases or [found.path for found in profiles]
     if several:
-        names = ", ".join(shown(name) for name in several[:5])
-        raise NotAProfile(path=str(folder), found=f"the directory holds {len(several)} profiles ({names}); name one")
+        names = ", ".join(shown(one.name) for one in several[:5])
+        more = f" and {len(several) - 5} more" if len(several) > 5 else ""
+        raise SeveralProfiles(
+            path=str(folder), count=len(several), names=names + more, example=shlex.quote(str(several[0]))
+        )
     raise NotAProfile(path=str(folder), found=f"none of the {len(children)} entries of the directory is one")
 
 
