@@ -26,8 +26,15 @@ NVIDIA = {
     "arithmetic": ("75", "80", "90a", "100", "120"),
     "pipeline": ("75", "80", "90a", "100", "120"),
     "hopper": ("90a",),
+    "planted": ("75", "80", "90a", "100", "120"),
 }
-SMALL = {"memory": ("75", "80", "90a", "120"), "arithmetic": ("75",), "pipeline": ("80", "100"), "hopper": ("90a",)}
+SMALL = {
+    "memory": ("75", "80", "90a", "120"),
+    "arithmetic": ("75",),
+    "pipeline": ("80", "100"),
+    "hopper": ("90a",),
+    "planted": ("75", "80", "90a", "120"),
+}
 
 
 def nvidia(folder: Path, *, full: bool) -> None:

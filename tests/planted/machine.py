@@ -51,13 +51,19 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A warp's next step was `step` for the cycles [start, end), for a reason; `culprit` is what it waited for."""
+    """A warp's next step was `step` for the cycles [start, end), for a reason. For waits: on which operation.
+
+    `culprit` is the step whose operation ended the wait (in an ordered class: the one that held the others back),
+    `among` how many other steps had operations pending there, `left` how many operations the wait lets stay.
+    """
 
     start: int
     end: int
     step: int
     reason: str
     culprit: int | None = None
+    among: int = 0
+    left: int = 0
 
 
 @dataclass(slots=True)
@@ -73,6 +79,7 @@ class Run:
 class _Pending:
     done: int
     step: int
+    holder: int  # the step that decides when: itself, or an older one of its order, or the slowest of a group
     when: str
 
 
@@ -86,14 +93,14 @@ class _Warp:
     waited: int = 0  # when the next step's waits are over
     ready: int = 0  # and its barrier
     reason: str = FIXED_WAIT
-    culprit: int | None = None
+    culprit: tuple[int | None, int, int] = (None, 0, 0)
     stands: bool = False  # at a barrier that is not complete
     finished: bool = False
     pending: dict[str, list[_Pending]] = field(default_factory=dict)
-    ordered: dict[tuple[str, str], int] = field(default_factory=dict)
+    ordered: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # when, by whom
     registers: dict[str, tuple[int, int]] = field(default_factory=dict)
-    slots: dict[str, int] = field(default_factory=dict)
-    open: dict[str, int] = field(default_factory=dict)
+    slots: dict[str, tuple[int, int]] = field(default_factory=dict)
+    open: dict[str, tuple[int, int]] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
     spans: list[Span] = field(default_factory=list)
 
@@ -156,29 +163,29 @@ class Machine:
     def _issue(self, warp: _Warp, step: Step, now: int) -> None:
         """Start the step's operation and make the one after it next."""
         warp.issued, warp.free = now, now + max(1, step.issue)
-        result = now + self._latency(warp, step, "result")
+        result = (now + self._latency(warp, step, "result"), warp.at)
         if step.slot is not None:
             if step.op.endswith("store"):
                 warp.slots[step.slot] = result
             else:
-                result = max(result, warp.slots.get(step.slot, 0))
+                result = max(result, warp.slots.get(step.slot, result))
         if step.closes is not None:
-            result = max(now + 1, warp.open.pop(step.closes, 0))
-        ordered = False
+            result = warp.open.pop(step.closes, (now + 1, warp.at))
+        results = False
         for pend in step.pends:
-            done = result if pend.when == "result" else now + self._latency(warp, step, "read")
+            done = result if pend.when == "result" else (now + self._latency(warp, step, "read"), warp.at)
             if pend.order is not None:
-                done = max(done, warp.ordered.get((pend.resource, pend.order), 0))
+                done = max(done, warp.ordered.get((pend.resource, pend.order), done))
                 warp.ordered[pend.resource, pend.order] = done
-            warp.open[pend.resource] = max(warp.open.get(pend.resource, 0), done)
-            warp.pending.setdefault(pend.resource, []).append(_Pending(done, warp.at, pend.when))
-            ordered = ordered or pend.when == "result"
+            warp.open[pend.resource] = max(warp.open.get(pend.resource, done), done)
+            warp.pending.setdefault(pend.resource, []).append(_Pending(done[0], warp.at, done[1], pend.when))
+            results = results or pend.when == "result"
         if self.program.interlocked:
             for register in step.writes:
-                if ordered:
+                if results:
                     warp.registers.pop(register, None)
                 else:
-                    warp.registers[register] = (result, warp.at)
+                    warp.registers[register] = result
         warp.counts[step.address] = warp.counts.get(step.address, 0) + 1
         warp.at = self._after(warp, step)
         if warp.at < 0:
@@ -200,8 +207,10 @@ class Machine:
 
     def _wait(self, warp: _Warp) -> None:
         """Work out when the next step may issue, and why not before."""
-        step = self.program.steps[warp.at]
-        until, reason, culprit = warp.free, FIXED_WAIT, None
+        steps = self.program.steps
+        step = steps[warp.at]
+        until, reason = warp.free, FIXED_WAIT
+        culprit: tuple[int | None, int, int] = (None, 0, 0)
         for wait in step.waits:
             pending = [each for each in warp.pending.get(wait.resource, ()) if each.done > warp.issued]
             warp.pending[wait.resource] = pending
@@ -209,14 +218,16 @@ class Machine:
                 continue
             last = sorted(pending, key=lambda each: each.done)[len(pending) - 1 - wait.pending]
             if last.done > until:
-                until, culprit = last.done, last.step
-                op = self.program.steps[last.step].op
-                reason = op if last.when == "result" else f"read {op}"
+                until = last.done
+                others = {each.step for each in pending} - {last.holder}
+                culprit = (last.holder, len(others), wait.pending)
+                own = last.holder if steps[last.step].closes else last.step
+                reason = steps[own].op if last.when == "result" else f"read {steps[own].op}"
         if self.program.interlocked:
             for register in (*step.reads, *step.writes):
                 done, writer = warp.registers.get(register, (0, 0))
                 if done > until:
-                    until, reason, culprit = done, self.program.steps[writer].op, writer
+                    until, reason, culprit = done, steps[writer].op, (writer, 0, 0)
         warp.waited = warp.ready = until
         warp.reason, warp.culprit = reason, culprit
         if step.op == "barrier":
@@ -233,18 +244,19 @@ class Machine:
 
     def _note(self, warp: _Warp, now: int, start: int) -> None:
         """Write down what the warp did since it last issued."""
+        nobody: tuple[int | None, int, int] = (None, 0, 0)
         bounds = (
-            (warp.free, FIXED_WAIT, None),
+            (warp.free, FIXED_WAIT, nobody),
             (warp.waited, warp.reason, warp.culprit),
-            (warp.ready, BARRIER, None),
-            (start, PIPE, None),
-            (now, NOT_SELECTED, None),
-            (now + 1, ISSUED, None),
+            (warp.ready, BARRIER, nobody),
+            (start, PIPE, nobody),
+            (now, NOT_SELECTED, nobody),
+            (now + 1, ISSUED, nobody),
         )
         before = warp.issued + 1
         for end, reason, culprit in bounds:
             if end > before:
-                warp.spans.append(Span(before, end, warp.at, reason, culprit))
+                warp.spans.append(Span(before, end, warp.at, reason, *culprit))
                 before = end
 
     def _latency(self, warp: _Warp, step: Step, when: str) -> int:

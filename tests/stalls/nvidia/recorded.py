@@ -11,7 +11,10 @@ from strop.stalls.nvidia import decode
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "nvidia"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "gpu"
-NAMES = sorted(path.name.removesuffix(".xz") for path in FOLDER.glob("*.cubin.xz"))
+# Without the planted causes' kernels: they are so short that three waits of the compiler's are 3% of a file's.
+NAMES = sorted(
+    path.name.removesuffix(".xz") for path in FOLDER.glob("*.cubin.xz") if not path.name.startswith("planted.")
+)
 
 
 @cache

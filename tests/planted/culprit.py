@@ -1,0 +1,70 @@
+"""Who is to blame for a run's time, by experiment: each candidate's latency is taken away, one at a time.
+
+A case counts only if the answer is clear and if a profile can hold it: another instruction made slow in the culprit's
+place must leave other samples. (Two loads of one kind that one instruction waits for on one scoreboard, issued one
+after the other, leave the same samples whichever is slow: no tool could tell, so neither is a case.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.planted.machine import Machine, Run, Span
+
+LEAST = 0.15  # of the run's time the culprit's latency must be
+MARGIN = 1.5  # times what the second saves
+SAME = 0.10  # total variation between two profiles that samples of some hundreds can't tell apart
+CANDIDATES = 16
+
+
+def savings(machine: Machine, run: Run) -> list[tuple[float, int]]:
+    """Return the share of the time that each candidate's latency costs, most first, with its address."""
+    found = [(1 - machine.run(without=address).cycles / run.cycles, address) for address in candidates(machine, run)]
+    return sorted(found, reverse=True)
+
+
+def candidates(machine: Machine, run: Run) -> list[int]:
+    """Return the variable instructions that ran: those planted, then those that were most waited for."""
+    steps = machine.program.steps
+    variable = {step.address for step in steps if step.is_variable and step.address in run.executed}
+    held: Counter[int] = Counter()
+    for span in spans(run):
+        if span.culprit is not None:
+            held[steps[span.culprit].address] += span.end - span.start
+    planted = [plant.address for plant in machine.settings.plants if plant.address in run.executed]
+    ranked = [address for address, _ in held.most_common() if address in variable and address not in planted]
+    return [*dict.fromkeys(planted), *ranked[:CANDIDATES]]
+
+
+def twin(machine: Machine, run: Run, culprit: int) -> int | None:
+    """Return the address that, made slow in the culprit's place, leaves the same profile; None if there is none."""
+    steps = {step.address: step for step in machine.program.steps}
+    seen = profile(run)
+    for address in candidates(machine, run):
+        if address == culprit or steps[address].op != steps[culprit].op:
+            continue
+        plants = tuple(
+            replace(plant, address=address) if plant.address == culprit else plant
+            for plant in machine.settings.plants
+            if plant.address != address
+        )
+        other = profile(Machine(machine.program, replace(machine.settings, plants=plants)).run(spans=True))
+        if sum(abs(seen[key] - other[key]) for key in {*seen, *other}) / 2 < SAME:
+            return address
+    return None
+
+
+def profile(run: Run) -> defaultdict[tuple[int, str], float]:
+    """Return the share of the warps' time of each step and reason: what endless samples would show."""
+    cycles: Counter[tuple[int, str]] = Counter()
+    for span in spans(run):
+        cycles[span.step, span.reason] += span.end - span.start
+    whole = cycles.total()
+    return defaultdict(float, {key: count / whole for key, count in cycles.items()})
+
+
+def spans(run: Run) -> Iterator[Span]:
+    """Return all spans of a run."""
+    return (span for group in run.spans for warp in group for span in warp)
