@@ -13,6 +13,9 @@ inline float as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 inline float as_float(int32_t bits) { return std::bit_cast<float>(bits); }
 inline int32_t as_bits(float value) { return std::bit_cast<int32_t>(value); }
 
+// hardfloat's only NaN.
+inline float canonical(float value) { return value != value ? as_float(0x7FC00000u) : value; }
+
 // Half to even and saturated to [least, most]; NaN gives `most`, as hardfloat's conversion does.
 inline int32_t round_saturated(float value, int32_t least, int32_t most) {
   if (!(value < static_cast<float>(most))) return most;
@@ -57,6 +60,5 @@ inline int32_t wrapping_multiply(int32_t a, int32_t b) {
 int32_t integer_gelu(int32_t q, int32_t qb, int32_t qc);
 int32_t integer_exp(int32_t q, const NormConfig& norm);
 float float_gelu(float q, float qb, float qc);
-float float_exp(float q, const NormConfig& norm);
 
 }  // namespace strop::gemmini

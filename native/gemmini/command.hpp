@@ -78,7 +78,8 @@ struct ExecuteConfig {
   Activation activation = Activation::none;  // none or relu, of results that go to the scratchpad
   bool a_transpose = false, b_transpose = false;
   int a_stride = 1, c_stride = 1;
-  int shift = 0;
+  int shift = 0;                             // of results, output-stationary only
+  uint32_t scale_bits = 0x3F800000;          // of operands that are read from the accumulator
 };
 
 // Where a command came from, for messages and accounts.
@@ -142,6 +143,8 @@ class Decoder {
   ExecuteConfig execute_;
   bool preload_waits_ = false;  // a preload whose compute has not come
   bool preloaded_once_ = false;
+  bool preload_is_garbage_ = false;
+  int c_rows_ = 0;
 };
 
 // --- ranges of rows, for the reservation station and for checks ---------------------------------------------------
@@ -165,5 +168,8 @@ RowRange read_by_preload(const Geometry& geometry, const Command& preload);
 RowRange written_by_preload(const Geometry& geometry, const Command& preload);  // by its compute, that is
 RowRange a_of_compute(const Geometry& geometry, const Command& compute);
 RowRange second_of_compute(const Geometry& geometry, const Command& compute);
+RowRange written_by_store_spad(const Geometry& geometry, const Command& store);
+// Repeated pixels go to rows below, but not below the half of the scratchpad that `row` is in (PixelRepeater.scala).
+uint32_t repeat_floor(const Geometry& geometry, uint32_t row);
 
 }  // namespace strop::gemmini

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "gemmini/command.hpp"
 #include "gemmini/parameters.hpp"
 
 namespace strop::gemmini {
+
+constexpr uint8_t kFromArray = 1;  // provenance of what the array computed (rocket::kArrayComputed)
 
 // Rows of one of the two memories. Accumulator entries are int32 or float32 by their bits.
 class LocalMemory {
@@ -59,6 +62,7 @@ struct Plane {
   int32_t value[kMaxDim * kMaxDim] = {};
   uint8_t provenance = 0;
   bool filled = false;
+  int rows = 0, columns = 0;  // of the operand in it; outside it is zero
 };
 
 // The two planes of the array: preload fills `next`, compute_preloaded makes it `current`.
@@ -155,7 +159,17 @@ struct StepResult {
 void feed_preload(State& state, const Command& preload, uint64_t now);
 // Reads A and D (WS) or B (OS) at `now`, steps, and gives the results for the latest preload's C.
 void compute(State& state, const Command& compute, uint64_t now, StepResult& result);
+// Strict: refuses results that are added to entries which were never written. Called before the rows are.
+void require_result_rows(const State& state, const Command& compute, const StepResult& result);
 void write_result_row(State& state, const StepResult& result, int row, uint64_t ready);
+
+// Strict: refuses columns (a mask) of a row that were never written. `verb` is "reads" or "adds to".
+void require_written(const State& state, const LocalMemory& memory, uint32_t row, uint32_t columns,
+                     const Command& reader, const char* verb);
+// Adds int32 or float32 entries to an accumulator row.
+void add_to_row(const Geometry& geometry, uint8_t* row, const int32_t* value, int columns);
+// The norm command of a store, for one block of a row; whether the row is written to memory as well (normalise.cpp).
+bool gather_statistics(State& state, const Command& store, uint32_t row, int columns, bool last_block);
 
 // A row that is read before it is ready is a fault of the timed machine, never a speed-up: std::logic_error.
 void require_ready(const LocalMemory& memory, uint32_t row, uint64_t now, const Command& reader);
