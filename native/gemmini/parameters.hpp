@@ -58,6 +58,8 @@ struct Geometry {
   int output_bits = 20;       // of what leaves the array (spatialArrayOutputType); not used for float32
   bool pixel_repeats = true;  // first-layer optimisations
   int norm_stats = 4;         // sets of statistics that config_norm chooses from
+  // loop_ws loads whole tiles of B, rows past a padded edge too (LoopMatmul.scala compares a counter with itself).
+  bool reads_padding_of_b = true;
   // Spike sends an output-stationary result to the accumulator raw; the hardware shifts and clips it (PE.scala).
   bool raw_output_stationary = false;
 
@@ -89,6 +91,7 @@ struct Geometry {
     g.output_bits = static_cast<int>(values.integer("geometry.output_bits", g.output_bits, 8, 32));
     g.pixel_repeats = values.integer("geometry.pixel_repeats", g.pixel_repeats, 0, 1) != 0;
     g.norm_stats = static_cast<int>(values.integer("geometry.norm_stats", g.norm_stats, 1, 256));
+    g.reads_padding_of_b = values.integer("geometry.reads_padding_of_b", 1, 0, 1) != 0;
     g.raw_output_stationary = values.integer("geometry.raw_output_stationary", 0, 0, 1) != 0;
     if ((g.dim & (g.dim - 1)) != 0) throw std::invalid_argument("geometry.dim must be a power of two");
     if (g.row_bytes() > kMaxRowBytes || g.accumulator_row_bytes() > kMaxRowBytes)
