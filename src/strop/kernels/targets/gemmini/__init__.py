@@ -1,0 +1,1 @@
+"""Gemmini: a systolic array beside a Rocket core, simulated bit for bit and cycle by cycle."""

@@ -1,0 +1,165 @@
+"""The compilers that make RISC-V programs: which are here, and how one compiles a candidate, behind the sandbox."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+
+from strop.bench.foreign import ForeignResult, Limits, run_foreign
+from strop.errors import NoCompiler
+from strop.kernels.targets.target import Refused
+from strop.values.verdict import Verdict
+
+GCC = ("riscv64-unknown-elf-gcc", "riscv64-elf-gcc", "riscv-none-elf-gcc")
+CLANG = ("clang", *(f"clang-{number}" for number in range(24, 13, -1)))
+INSTALL = "apt-get install gcc-riscv64-unknown-elf, or pip install 'strop[gemmini]'"
+FLAGS = (
+    *("-O2", "-g", "-std=gnu11", "-march=rv64gc", "-mabi=lp64d", "-mcmodel=medany", "-mno-relax"),
+    *("-ffreestanding", "-fno-common", "-fno-pic", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"),
+    *("-ffp-contract=off", "-fmax-errors=20", "-Werror=implicit-function-declaration"),
+)
+LINK = ("-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none", "-Wl,-z,norelro")
+MIB = 2**20
+LIMITS = Limits(wall_s=20, cpu_s=20, memory_bytes=2048 * MIB, file_bytes=32 * MIB, output_bytes=MIB // 4, processes=16)
+HEADERS = ("gemmini.h", "start.S", "candidate.ld", "program.ld", "runtime.c")
+_PLACE = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+)(?::\d+)?:\s*(?:fatal )?error:\s*(?P<what>.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A compiler that is here. `command` compiles and links, with `options` of its own; `readable` is what it needs."""
+
+    name: str
+    version: str
+    command: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+
+    def identity(self) -> str:
+        """What a cached verdict depends on."""
+        return f"{self.name} {self.version}"
+
+
+@cache
+def toolchains() -> tuple[Toolchain, ...]:
+    """Return the compilers for RISC-V that are here, the preferred first."""
+    found = [made for name in GCC if (path := shutil.which(name)) and (made := _gcc(path))]
+    linker = shutil.which("ld.lld") or next(
+        (path for n in range(24, 13, -1) if (path := shutil.which(f"ld.lld-{n}"))), None
+    )
+    linker = linker or shutil.which("riscv64-unknown-elf-ld")
+    for name in CLANG if linker else ():
+        if (path := shutil.which(name)) and (made := _clang(path, str(linker))):
+            found.append(made)
+            break
+    if (spec := importlib.util.find_spec("ziglang")) is not None and spec.submodule_search_locations:
+        found += _zig(Path(next(iter(spec.submodule_search_locations))))
+    return tuple(found)
+
+
+def toolchain() -> Toolchain:
+    """Return the compiler to use. Raises :class:`NoCompiler`."""
+    found = toolchains()
+    if not found:
+        tried = f"{GCC[0]}, a clang with the RISC-V target, the ziglang wheel"
+        raise NoCompiler(target="gemmini", tried=tried, install=INSTALL)
+    return found[0]
+
+
+def _asked(argv: Sequence[str], readable: Sequence[str] = ()) -> str:
+    done = run_foreign(argv, limits=Limits(wall_s=10, cpu_s=10, memory_bytes=2048 * MIB), readable=readable)
+    return done.stdout.decode(errors="replace") if done.verdict is Verdict.OK else ""
+
+
+def _gcc(path: str) -> Toolchain | None:
+    version = _asked([path, "-dumpfullversion"]).strip()
+    return Toolchain(Path(path).name, version, (path,)) if version else None
+
+
+def _clang(path: str, linker: str) -> Toolchain | None:
+    if "riscv64" not in _asked([path, "--print-targets"]):
+        return None
+    version = re.search(r"version (\S+)", _asked([path, "--version"]))
+    options = ("--target=riscv64-unknown-elf", f"--ld-path={linker}", "-Wno-unused-command-line-argument")
+    return Toolchain("clang", version[1] if version else "unknown", (path,), options)
+
+
+def _zig(folder: Path) -> list[Toolchain]:
+    program = folder / "zig"
+    version = _asked([str(program), "version"], [str(folder)]).strip() if os.access(program, os.X_OK) else ""
+    options = ("-target", "riscv64-freestanding-none", "-Wno-unused-command-line-argument")
+    return [Toolchain("zig", version, (str(program), "cc"), options, (str(folder),))] if version else []
+
+
+@cache
+def include(name: str) -> bytes:
+    """Return one of the files that stand beside a candidate."""
+    return files("strop.kernels.targets.gemmini").joinpath("include", name).read_bytes()
+
+
+@cache
+def headers_digest() -> str:
+    """Return the hash of all of them: part of a cached verdict's key."""
+    return sha256(b"\0".join(include(name) for name in HEADERS)).hexdigest()
+
+
+def compile_candidate(
+    code: str, *, parameters: str, prelude: str = "", sandbox: str = "auto", chosen: Toolchain | None = None
+) -> bytes:
+    """Compile a candidate to an ELF whose entry is `solution`.
+
+    `parameters` is the text of gemmini_params.h (the geometry's), `prelude` what the problem puts before the code.
+    Raises :class:`Refused` with the compiler's words and the line.
+    """
+    laid = {
+        "candidate.c": code.encode(),
+        "prelude.h": f'#include "gemmini.h"\n{prelude}\n'.encode(),
+        "gemmini_params.h": parameters.encode(),
+    }
+    options = ("-include", "prelude.h", "-T", "candidate.ld", "candidate.c", "runtime.c")
+    return _compile(laid, options, sandbox=sandbox, chosen=chosen)
+
+
+def compile_program(sources: Mapping[str, bytes], *, parameters: str, sandbox: str = "auto") -> bytes:
+    """Compile a bare-metal program with a `main` to an ELF for `strop simulate`. Raises :class:`Refused`."""
+    options = ("-T", "program.ld", "start.S", "runtime.c", *(name for name in sources if name.endswith((".c", ".S"))))
+    return _compile({**sources, "gemmini_params.h": parameters.encode()}, options, sandbox=sandbox, chosen=None)
+
+
+def _compile(laid: Mapping[str, bytes], options: Sequence[str], *, sandbox: str, chosen: Toolchain | None) -> bytes:
+    chosen = chosen or toolchain()
+    flags = [flag for flag in FLAGS if chosen.name not in ("clang", "zig") or flag != "-fmax-errors=20"]
+    done = run_foreign(
+        [*chosen.command, *chosen.options, *flags, *LINK, "-I.", *options, "-o", "candidate.elf"],
+        files={**{name: include(name) for name in HEADERS}, **laid},
+        collect=("candidate.elf",),
+        limits=LIMITS,
+        readable=chosen.readable,
+        environment={"ZIG_GLOBAL_CACHE_DIR": "tmp", "ZIG_LOCAL_CACHE_DIR": "tmp"} if chosen.name == "zig" else None,
+        sandbox=sandbox,
+    )
+    if done.verdict is Verdict.OK and "candidate.elf" in done.files:
+        return done.files["candidate.elf"]
+    raise refusal(done)
+
+
+def refusal(done: ForeignResult) -> Refused:
+    """Return what a compiler's failure says of a candidate: its first error, cut to a line."""
+    said = (done.stderr + b"\n" + done.stdout).decode(errors="replace")
+    if done.verdict is Verdict.RUN_TIMEOUT:
+        return Refused(Verdict.COMPILE_TIMEOUT, f"The compiler was stopped: {done.detail}")
+    if done.verdict is Verdict.LIMIT:
+        return Refused(Verdict.LIMIT, f"The compiler reached a limit: {done.detail}")
+    place = next((each for each in _PLACE.finditer(said) if each["file"].endswith("candidate.c")), None)
+    if place is not None:
+        return Refused(Verdict.COMPILE_ERROR, f"line {place['line']}: {place['what'].strip()}", int(place["line"]))
+    lines = [line.strip() for line in said.splitlines() if "error" in line or "undefined" in line or "multiple" in line]
+    return Refused(Verdict.COMPILE_ERROR, re.sub(r"\S*/(?=candidate\.)", "", (lines or [done.detail])[0])[:300])
