@@ -52,11 +52,11 @@ def report(analysis: Analysis) -> str:
 def _kernels(kernels: tuple[KernelDiagnosis, ...]) -> Grid:
     whole = sum(kernel.accounting.total for kernel in kernels) or 1
     names = dict.fromkeys(part for kernel in kernels for part in kernel.accounting.parts)
-    columns = (Column("of all", right=True), *(Column(name, right=True) for name in names), Column("kernel"))
+    columns = (Column("of all", right=True), Column("kernel"), *(Column(name, right=True) for name in names))
     rows = []
     for kernel in kernels:
         parts = (f"{kernel.accounting.parts.get(name, 0):,}" for name in names)
-        rows.append((percent(kernel.accounting.total / whole), *parts, named(kernel)))
+        rows.append((percent(kernel.accounting.total / whole), named(kernel), *parts))
     return Grid(Table(columns, tuple(rows)), ranking=True)
 
 
@@ -88,17 +88,19 @@ def _kernel(kernel: KernelDiagnosis, number: int, analysis: Analysis) -> Iterato
 
 def _causes(kernel: KernelDiagnosis, found: View) -> Grid:
     columns = (
-        *(Column(title, right=True) for title in ("", "of stalls", "of time", "copies")),
-        *(Column(title) for title in ("class", "stalls at", "waits for")),
+        *(Column(title, right=True) for title in ("", "of stalls", "of time")),
+        *(Column(title) for title in ("stalls at", "waits for", "class")),
+        Column("copies", right=True),
     )
     rows, links = [], []
     for rank, group in enumerate(grouped(kernel)[:CAUSES], 1):
         cause = group.first
         shares = (interval(group.share_of_stalls), interval(group.share_of_time))
-        copies = f"{len(group.causes):,}" if len(group.causes) > 1 else ""
+        count = f"{len(group.causes):,}" if len(group.causes) > 1 else ""
         sites = (_short(cause.stall_site), _short(cause.cause_site) if cause.cause_site else "–")
-        rows.append((str(rank), *shares, copies, f"{cause.id} {cause.cause_class}", *sites))
-        links.append((None, None, None, None, None, found.anchor(cause.stall_site), found.anchor(cause.cause_site)))
+        rows.append((str(rank), *shares, *sites, f"{cause.id} {cause.cause_class}", count))
+        anchors = (found.anchor(cause.stall_site), found.anchor(cause.cause_site))
+        links.append((None, None, None, *anchors, None, None))
     return Grid(Table(columns, tuple(rows)), ranking=True, links=links)
 
 
