@@ -1,0 +1,1 @@
+"""The families of problems that come with strop, one file each."""
