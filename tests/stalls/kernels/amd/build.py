@@ -27,7 +27,7 @@ def missing() -> list[str]:
 
 
 def build(source: str, isa: str, out: Path, *flags: str) -> None:
-    """Compile `source` (kernels, corpus, shaders) for an architecture into a code object."""
+    """Compile `source` (kernels, corpus, planted, shaders) for an architecture into a code object."""
     if source == "shaders":
         text = subprocess.run([sys.executable, HERE / "shaders.py", isa], check=True, capture_output=True).stdout
         compile_ = [
@@ -66,7 +66,7 @@ def fixtures() -> None:
     FIXTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for isa in TARGETS:
-            for source in ("kernels", *(["shaders"] if isa in ("gfx1100", "gfx1201") else [])):
+            for source in ("kernels", "planted", *(["shaders"] if isa in ("gfx1100", "gfx1201") else [])):
                 code = Path(folder) / f"{source}.{isa}.hsaco"
                 build(source, isa, code)
                 said = disassembly(code, isa).encode()

@@ -27,6 +27,8 @@ from forms import BITS, FIRST_BIT, PROGRAM, TEMPLATES  # noqa: E402
 from strop.stalls.intel import disassemble, zebin  # noqa: E402
 
 DEVICES = {"pvc": (("kernels.cl", "doubles.cl"), "xehpc"), "dg2": (("kernels.cl",), "xehpg")}
+PLANTED = ("planted.cl",)
+LARGE = ("large.cl",)
 ORACLE = ("-Xprint-pc", "-Xprint-json", "-Xprint-deps", "-Xprint-defs")
 
 
@@ -34,20 +36,28 @@ def main() -> None:
     FIXTURES.mkdir(parents=True, exist_ok=True)
     for device, (sources, platform) in DEVICES.items():
         with tempfile.TemporaryDirectory() as folder:
-            data = blanked(compiled(Path(folder), device, sources))
-            write(f"kernels.{device}.zebin", data)
-            made = zebin.read(data, path=device)
-            code = b"".join(trimmed(each.data) for each in made.codes)
-            write(f"kernels.{device}.txt", iga64(Path(folder), platform, code, disassemble.TEXT_OPTIONS))
-            write(f"kernels.{device}.json", iga64(Path(folder), platform, code, disassemble.JSON_OPTIONS))
-            edges = [oracle(iga64(Path(folder), platform, trimmed(each.data), ORACLE)) for each in made.codes]
-            write(f"kernels.{device}.edges.json", json.dumps(edges).encode())
+            listed(Path(folder), "planted", device, platform, PLANTED)
+            for name, files in (("kernels", sources), ("large", LARGE)):
+                made = listed(Path(folder), name, device, platform, files)
+                edges = [oracle(iga64(Path(folder), platform, trimmed(each.data), ORACLE)) for each in made.codes]
+                write(f"{name}.{device}.edges.json", json.dumps(edges).encode())
             code = assembled(Path(folder), platform, PROGRAM)
             write(f"program.{platform}.krn", code)
             write(f"program.{platform}.txt", iga64(Path(folder), platform, code, disassemble.TEXT_OPTIONS))
             write(f"program.{platform}.json", iga64(Path(folder), platform, code, disassemble.JSON_OPTIONS))
             said = {unit: forms(Path(folder), platform, text) for unit, text in TEMPLATES[platform].items()}
             write(f"swsb.{platform}.json", json.dumps(said).encode())
+
+
+def listed(folder: Path, name: str, device: str, platform: str, sources: tuple[str, ...]) -> zebin.Zebin:
+    """Compile `sources` into the fixture `name`, and write it with both listings."""
+    data = blanked(compiled(folder, device, sources))
+    write(f"{name}.{device}.zebin", data)
+    made = zebin.read(data, path=device)
+    code = b"".join(trimmed(each.data) for each in made.codes)
+    write(f"{name}.{device}.txt", iga64(folder, platform, code, disassemble.TEXT_OPTIONS))
+    write(f"{name}.{device}.json", iga64(folder, platform, code, disassemble.JSON_OPTIONS))
+    return made
 
 
 def write(name: str, data: bytes) -> None:
@@ -57,7 +67,8 @@ def write(name: str, data: bytes) -> None:
 def compiled(folder: Path, device: str, sources: tuple[str, ...]) -> bytes:
     text = folder / "all.cl"
     text.write_text("".join((HERE / source).read_text() for source in sources))
-    command = ["ocloc", "compile", "-file", str(text), "-device", device, "-options", "-cl-std=CL2.0"]
+    options = f"-cl-std=CL2.0 -D{device.upper()}"
+    command = ["ocloc", "compile", "-file", str(text), "-device", device, "-options", options]
     subprocess.run([*command, "--format", "zebin", "-output", "k", "-out_dir", str(folder)], check=True)
     return next(folder.glob("k*.bin")).read_bytes()
 
