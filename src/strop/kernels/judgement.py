@@ -72,3 +72,23 @@ class Judgement:
         }
 
     to_dict = to_json
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], *, cached: bool = False) -> Judgement:
+        """The inverse of :meth:`to_json`."""
+        measurement, account = value["measurement"], value["account"]
+        return cls(
+            problem=value["problem"],
+            target=value["target"],
+            verdict=Verdict(value["verdict"]),
+            reason=value["reason"],
+            line=value["line"],
+            digest=value["digest"],
+            measurement=Measurement.from_json(measurement) if measurement else None,
+            share_of_bound=value["share_of_bound"],
+            bottleneck=value["bottleneck"],
+            account=Diagnosis.from_json(account) if account else None,
+            evidence=value["evidence"],
+            verified=value["verified"],
+            cached=cached,
+        )

@@ -1,7 +1,7 @@
 """Problems by id: the families that come with strop, those of installed packages, and those in a user's own files.
 
-An id is `target/family-parameters`, for gemmini with an optional `+fsm`. A family makes a problem of its parameters (the
-text after the first `-`) and `fsm`; it raises ValueError, with the reason, for parameters that it can't read.
+An id is `target/family-parameters`, for gemmini with an optional `+fsm`. A family makes a problem of its parameters
+(what follows the first `-`) and `fsm`; it raises ValueError, with the reason, where it can't read them.
 """
 
 from __future__ import annotations

@@ -28,6 +28,12 @@ class Site:
     line: int | None = None
     inline: tuple[tuple[str, int], ...] = ()
 
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Site:
+        """The inverse of :meth:`to_json`."""
+        inline = tuple((each["file"], each["line"]) for each in value["inline"])
+        return cls(**{name: value[name] for name in SITE_COLUMNS}, inline=inline)
+
     def to_json(self) -> dict[str, Any]:
         """The site as the contract has it."""
         return {
@@ -59,6 +65,22 @@ class Cause:
     needs: tuple[str, ...] = ()
     speedup: tuple[float, float] | None = None
     samples: int | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Cause:
+        """The inverse of :meth:`to_json`; `samples` isn't part of it."""
+        return cls(
+            id=value["id"],
+            cause_class=value["class"],
+            stall_site=Site.from_json(value["stall_site"]),
+            cause_site=Site.from_json(value["cause_site"]) if value["cause_site"] else None,
+            share_of_stalls=(value["share_of_stalls"][0], value["share_of_stalls"][1]),
+            share_of_time=(value["share_of_time"][0], value["share_of_time"][1]),
+            chain=tuple(Site.from_json(each) for each in value["chain"]),
+            evidence=tuple(value["evidence"]),
+            needs=tuple(value["needs"]),
+            speedup=(value["speedup"][0], value["speedup"][1]) if value["speedup"] else None,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The cause as the contract has it."""
@@ -119,6 +141,22 @@ class Diagnosis:
     """All kernels of a profile, by cost."""
 
     kernels: tuple[KernelDiagnosis, ...]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Diagnosis:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            kernels=tuple(
+                KernelDiagnosis(
+                    name=each["name"],
+                    arch=each["arch"],
+                    accounting=Accounting(**each["accounting"]),
+                    coverage=each["coverage"],
+                    causes=tuple(Cause.from_json(cause) for cause in each["causes"]),
+                )
+                for each in value["kernels"]
+            )
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The top level of `strop.diagnosis/1`."""

@@ -32,18 +32,26 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One run to make: inputs (drawn by the judge), where the operands lie, what unwritten memory holds.
+class Planned:
+    """A run that a judgement needs. Runs of one `draw` of a family get the same inputs.
 
     `placement` numbers the sets of base addresses, `poison` is the byte that outputs and fresh memory are filled with.
     """
 
     family: str
-    seed: int
-    inputs: Arrays
+    draw: int = 0
     placement: int = 0
     poison: int = 0xA5
     timed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A planned run with its inputs, which the judge drew from `seed`."""
+
+    planned: Planned
+    seed: int
+    inputs: Arrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +93,16 @@ class Target(Protocol):
         """Return all that a verdict depends on besides problem and code: toolchain, header, parameters, versions."""
         ...
 
+    def changed(self, parameters: Mapping[str, float]) -> Target:
+        """Return the target with some of its machine's parameters set. Raises :class:`BadParameter`."""
+        ...
+
     def build(self, problem: Problem, code: str, *, sandbox: str) -> Any:
         """Check the source and compile it, in the sandbox. Raises :class:`Refused`; StropError if it can't be done."""
         ...
 
-    def plan(self, problem: Problem) -> Sequence[tuple[str, int, int, bool]]:
-        """Return the runs that a judgement needs: family, placement, poison, timed."""
+    def plan(self, problem: Problem) -> Sequence[Planned]:
+        """Return the runs that a judgement needs: all families, two placements, and one draw under two poisons."""
         ...
 
     def run(self, problem: Problem, built: Any, trials: Sequence[Trial], *, sandbox: str) -> Iterator[Outcome]:
