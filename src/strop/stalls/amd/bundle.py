@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
 
 from strop.errors import UnreadableBinary
 
@@ -23,7 +22,7 @@ def holds_code_objects(data: bytes) -> bool:
 
 def code_objects(data: bytes, *, path: str) -> list[bytes]:
     """The AMDGPU ELF files in `data`, in order. Raises :class:`UnreadableBinary` where there is none."""
-    found = list(_search(data, path))
+    found, _ = _search(data, path)
     if not found:
         raise UnreadableBinary(path=path, reason="it holds no AMDGPU code object")
     return found
@@ -33,24 +32,35 @@ def _is_code_object(data: bytes) -> bool:
     return len(data) >= 64 and data.startswith(ELF) and struct.unpack_from("<H", data, 18)[0] == EM_AMDGPU
 
 
-def _search(data: bytes, path: str, start: int = 0) -> Iterator[bytes]:
+def _search(data: bytes, path: str, start: int = 0) -> tuple[list[bytes], int]:
+    """The code objects in what begins at `start`, and where it ends."""
     if start == 0 and _is_code_object(data):
-        yield data
-    elif data.startswith(BUNDLE, start):
-        yield from _entries(data, path, start)
-    elif data.startswith(COMPRESSED, start):
-        yield from _entries(_inflate(data, path, start), path, 0)
-    elif data.startswith(ELF, start):  # a host program: its bundles lie in .hip_fatbin, aligned to a page
-        at, failed, found = start, None, False
-        while (at := _next(data, at + 1)) >= 0:
-            try:
-                for each in _search(data, path, at):
-                    found = True
-                    yield each
-            except UnreadableBinary as error:  # the mark may be a string of the program
-                failed = error
-        if failed is not None and not found:
-            raise failed
+        return [data], len(data)
+    if data.startswith(BUNDLE, start):
+        return _entries(data, path, start)
+    if data.startswith(COMPRESSED, start):
+        whole, end = _inflate(data, path, start)
+        return _entries(whole, path, 0)[0], end
+    if data.startswith(ELF, start):
+        return _carried(data, path, start), len(data)
+    return [], len(data)
+
+
+def _carried(data: bytes, path: str, start: int) -> list[bytes]:
+    """Those of a host program: its bundles lie in .hip_fatbin, aligned to a page."""
+    found: list[bytes] = []
+    failed, at = None, start + 1
+    while (at := _next(data, at)) >= 0:
+        try:
+            held, end = _search(data, path, at)
+        except UnreadableBinary as error:  # the mark may be a string of the program
+            failed, end = error, at
+        else:
+            found += held
+        at = max(at + 1, end)  # not inside: bundles that overlap would make a small file cost much
+    if failed is not None and not found:
+        raise failed
+    return found
 
 
 def _next(data: bytes, start: int) -> int:
@@ -58,9 +68,10 @@ def _next(data: bytes, start: int) -> int:
     return min(at, default=-1)
 
 
-def _entries(data: bytes, path: str, start: int) -> Iterator[bytes]:
+def _entries(data: bytes, path: str, start: int) -> tuple[list[bytes], int]:
     """Entries of the bundle at `start`: u64 count, then of each u64 offset, u64 size, u64 length of the id, the id."""
-    at = start + len(BUNDLE)
+    found: list[bytes] = []
+    at, end, left = start + len(BUNDLE), start, len(data)
     try:
         (count,) = struct.unpack_from("<Q", data, at)
         at += 8
@@ -71,15 +82,23 @@ def _entries(data: bytes, path: str, start: int) -> Iterator[bytes]:
             at += 24 + length
             if at > len(data) or start + offset + size > len(data):
                 raise UnreadableBinary(path=path, reason="its offload bundle names bytes past its end")
+            left -= size
+            if left < 0:
+                raise UnreadableBinary(path=path, reason="the entries of its offload bundle overlap")
+            end = max(end, start + offset + size)
             held = data[start + offset : start + offset + size]
             if _is_code_object(held):
-                yield held
+                found.append(held)
     except struct.error:
         raise UnreadableBinary(path=path, reason="its offload bundle is cut off") from None
+    return found, max(at, end)
 
 
-def _inflate(data: bytes, path: str, start: int) -> bytes:
-    """A compressed bundle, versions 1 to 3: magic, u16 version, u16 method (0 zlib, 1 zstd), sizes, a hash, data."""
+def _inflate(data: bytes, path: str, start: int) -> tuple[bytes, int]:
+    """A bundle inflated, and the end of the compressed one.
+
+    A compressed bundle, versions 1 to 3: magic, u16 version, u16 method (0 zlib, 1 zstd), sizes, a hash, data.
+    """
     try:
         version, method = struct.unpack_from("<2H", data, start + 4)
         if version == 1:
@@ -100,6 +119,6 @@ def _inflate(data: bytes, path: str, start: int) -> bytes:
     if size > MOST_INFLATED:
         raise UnreadableBinary(path=path, reason=f"its compressed offload bundle claims {size} bytes")
     try:
-        return zlib.decompressobj().decompress(data[at:end], size)
+        return zlib.decompressobj().decompress(data[at:end], size), max(end, at)
     except zlib.error as error:
         raise UnreadableBinary(path=path, reason=f"its compressed offload bundle is damaged ({error})") from None

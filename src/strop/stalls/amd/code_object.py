@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from strop.errors import UnknownArchitecture, UnreadableBinary
@@ -23,6 +24,7 @@ SHF_EXECINSTR, SHF_COMPRESSED = 4, 0x800
 NT_AMDGPU_METADATA = 32
 R_AMDGPU_ABS64, R_AMDGPU_RELATIVE64 = 3, 13
 DESCRIPTOR_BYTES = 64
+OVERLAP = 8  # bytes that tables and texts may claim in all, in sizes of the file
 ENABLE_PRIVATE_SEGMENT_BUFFER, WAVEFRONT_SIZE32 = 1 << 0, 1 << 10  # of kernel_code_properties
 
 
@@ -110,7 +112,8 @@ def _read(data: bytes, path: str) -> CodeObject:
         known = "gfx9, gfx90a, gfx942, gfx950, gfx10, gfx11 and gfx12"
         raise UnknownArchitecture(path=path, arch=f"AMD machine 0x{flags & 0xFF:02x}", known=known)
     sections = list(_sections(data, path))
-    symbols = _symbols(sections)
+    _check_apart(sections, path)
+    symbols = _symbols(sections, OVERLAP * len(data))
     descriptors = _descriptors(sections, symbols, architecture)
     functions = tuple(_functions(sections, symbols, descriptors))
     if not functions:
@@ -133,13 +136,28 @@ def _sections(data: bytes, path: str) -> Iterator[Section]:
     headers = [struct.unpack_from("<2I4Q2I2Q", data, offset + 64 * index) for index in range(count)]
     if not headers or names >= count:
         raise UnreadableBinary(path=path, reason="it has no section headers")
+    # In a sound file they lie apart. In others, thousands of headers may each claim all of it.
+    if sum(header[5] for header in headers if header[1] != SHT_NOBITS) > OVERLAP * len(data):
+        raise UnreadableBinary(path=path, reason="its sections overlap, or lie past its end")
     strings = _bytes(data, headers[names])
+    left = OVERLAP * len(data)
     for header in headers:
         name, kind, flags, address, _, size, link, *_ = header
         held = b"" if kind == SHT_NOBITS else _bytes(data, header)
         if kind != SHT_NOBITS and len(held) < size:
             raise UnreadableBinary(path=path, reason="a section of it lies past its end")
-        yield Section(_string(strings, name), kind, flags, address, size, link, held)
+        named = _string(strings, name)
+        left -= len(named)
+        if left < 0:
+            raise UnreadableBinary(path=path, reason="the names in it overlap")
+        yield Section(named, kind, flags, address, size, link, held)
+
+
+def _check_apart(sections: list[Section], path: str) -> None:
+    """Raise where two sections of code have an address in common: nobody could say whose a sample is."""
+    code = sorted((each.address, each.size) for each in sections if each.flags & SHF_EXECINSTR and each.data)
+    if any(address + size > after for (address, size), (after, _) in pairwise(code)):
+        raise UnreadableBinary(path=path, reason="its sections of code overlap (is it linked?)")
 
 
 def _inflated(section: Section) -> int:
@@ -166,10 +184,10 @@ class _Symbol:
     size: int
 
 
-def _symbols(sections: list[Section]) -> list[_Symbol]:
-    """Symbols of the full table, else of the dynamic one, which strip leaves."""
+def _symbols(sections: list[Section], left: int) -> list[_Symbol]:
+    """Symbols of the full table, else of the dynamic one, which strip leaves; names of `left` bytes at most."""
     for wanted in (SHT_SYMTAB, SHT_DYNSYM):
-        found = []
+        found: list[_Symbol] = []
         for section in sections:
             if section.kind != wanted or section.link >= len(sections):
                 continue
@@ -177,7 +195,11 @@ def _symbols(sections: list[Section]) -> list[_Symbol]:
             for name, info, _, index, address, size in struct.iter_unpack(
                 "<I2BH2Q", section.data[: len(section.data) // 24 * 24]
             ):
-                found.append(_Symbol(_string(strings, name), info & 15, index, address, size))
+                named = _string(strings, name)
+                left -= len(named)
+                if left < 0:
+                    return found
+                found.append(_Symbol(named, info & 15, index, address, size))
         if found:
             return found
     return []

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from strop.stalls.amd.operands import Decoded
-from strop.stalls.amd.registers import registers
+from strop.stalls.amd.registers import IMMEDIATE, number, registers
 from strop.stalls.instruction import Control, Flow, Register
 
 MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
-IMMEDIATE = re.compile(r"^-?(?:0x[0-9a-f]+|\d+)$")
 # Where a function's return address lies when it starts and, unless it was moved, when it returns.
 RETURN_ADDRESS = ("s30", "s31")
 
@@ -41,7 +39,7 @@ class Constants:
 
     def _word(self, operand: str) -> int | None:
         if IMMEDIATE.match(operand):
-            return int(operand, 0) & MASK32
+            return number(operand) & MASK32
         named = registers(operand)
         return self.values.get(named[0]) if len(named) == 1 else None
 
@@ -61,7 +59,7 @@ class Constants:
         elif opcode == "s_add_nc_u64" and len(operands) == 3:
             base = self.pair(operands[1])
             if base is not None and IMMEDIATE.match(operands[2]):
-                made = self._set(operands[0], base + int(operands[2], 0) & MASK64)
+                made = self._set(operands[0], base + number(operands[2]) & MASK64)
         elif opcode == "s_sext_i32_i16" and len(operands) == 2:  # gfx12 clears what s_getpc_b64 leaves above 48 bits
             word = self._word(operands[1])
             if word is not None:
@@ -73,7 +71,7 @@ class Constants:
         elif opcode in ("s_load_dwordx2", "s_load_b64") and len(operands) >= 3:
             base = self.pair(operands[1])
             if base is not None and IMMEDIATE.match(operands[2]):
-                held = self.got.get(base + int(operands[2], 0))
+                held = self.got.get(base + number(operands[2]))
                 made = self._set(operands[0], held) if held is not None else {}
         if any(register.space == "scc" for register in decoded.defs):
             self.carry = carry

@@ -10,6 +10,7 @@ from typing import Any
 
 from strop.stalls.amd.opcodes import plain, types
 from strop.stalls.amd.operands import Decoded
+from strop.stalls.amd.registers import IMMEDIATE, number
 from strop.stalls.instruction import Direction, Latency
 
 MULTIPLIES = ("v_mul_lo", "v_mul_hi", "v_mad_u64", "v_mad_i64", "v_mad_co")
@@ -28,7 +29,7 @@ def latency(decoded: Decoded, family: str, wave: int) -> tuple[Latency | None, i
         return None, 1
     if decoded.text.opcode == "s_nop":
         waits = decoded.text.operands[0] if decoded.text.operands else "0"
-        return None, int(waits, 0) + 1 if waits.isalnum() else 1
+        return None, number(waits) + 1 if IMMEDIATE.match(waits) else 1
     return _latency(_class(decoded), plain(decoded.text.opcode), family, wave)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from strop.errors import UnreadableBinary
 from strop.stalls.amd.code_object import Architecture, CodeObject, Range
 from strop.stalls.amd.decode import decode_lines
 from strop.stalls.amd.disassemble import Line
@@ -24,6 +25,10 @@ TELLING = (
     ("gfx942", "gfx940", re.compile(r"^v_(?:lshl_add_u64|mfma_f32_\d+x\d+x\d+_(?:fp8|bf8|f16|bf16))|\bsc[01]\b", re.M)),
     ("gfx90a", "gfx90a", re.compile(r"^v_(?:pk_fma_f32|pk_mul_f32|pk_add_f32|pk_mov_b32|fmac_f64)\b", re.M)),
 )
+# What a disassembler writes for one instruction; a profile may hold anything there, a number of 5,000 digits too.
+WRITTEN = re.compile(r"(?!.*\w{80})[\x20-\x7e]{1,400}")
+UNREADABLE = ".long"  # as disassemblers write words that they don't know
+LARGEST = 1 << 26  # bytes of a function's code
 LANES = re.compile(r"\b(?:vcc_lo|exec_lo)\b")
 
 
@@ -53,15 +58,18 @@ def decode_listing(
     for name, rows in functions:
         if not rows:
             continue
-        lines, code = [], b""
+        if rows[-1][0] - rows[0][0] > LARGEST:
+            raise UnreadableBinary(path=path, reason=f"the listing of {name!r} spans more than {LARGEST >> 20} MiB")
+        lines, code = [], bytearray()
         for place, (address, text, source) in enumerate(rows):
             size = rows[place + 1][0] - address if place + 1 < len(rows) else 4
+            text = text if WRITTEN.fullmatch(text) else UNREADABLE
             lines.append(Line(address, size, text))
             word = immediate(text, family)
             code += word.to_bytes(4, "little") + bytes(max(size - 4, 0))
             addresses.append(address)
             sources.append(source)
-        ranges.append(Range(name, rows[0][0], code, None))
+        ranges.append(Range(name, rows[0][0], bytes(code), None))
         said[rows[0][0]] = tuple(lines)
     order = sorted(range(len(addresses)), key=addresses.__getitem__)
     found = Lines(tuple(addresses[place] for place in order), tuple(sources[place] for place in order))

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from strop.stalls.amd.opcodes import OpcodeClass
-from strop.stalls.amd.registers import Text, registers
+from strop.stalls.amd.registers import Text, number, registers
 from strop.stalls.instruction import Direction, Memory, Register, Role, Use
 
 PART = re.compile(r"_d16(?:_|$)")  # 16 bits of the result's register; the others stay
@@ -88,7 +88,7 @@ def _kept(text: Text, defs: tuple[Register, ...]) -> tuple[Use, ...]:
 
 def _offset(text: Text) -> int:
     try:
-        return int(text.modifier("offset") or "0", 0)
+        return number(text.modifier("offset") or "0")
     except ValueError:
         return 0
 
@@ -164,7 +164,7 @@ def _buffer(text: Text, made: OpcodeClass, scratch: frozenset[int]) -> Access:
         offset = registers(operands[-1]) if operands else ()
         if offset:
             slot = (str(offset[0]), _offset(text))
-        elif operands and operands[-1].isdigit():
+        elif operands and operands[-1].isdecimal():
             slot = ("stack", _offset(text) + int(operands[-1]))
     event = "scratch " if space == "scratch" else ""
     if to_shared:

@@ -12,6 +12,7 @@ PIECE = re.compile(r"(?<![\w.:])(v|a|s|ttmp)(?:\[(\d+)(?::(\d+))?\]|(\d+))(?:\.(
 NAMED = re.compile(
     r"(?<![\w.])(?:src_)?(vcc|exec|flat_scratch|xnack_mask|tba|tma|m0|scc|vccz|execz|lds_direct)(_lo|_hi)?(?!\w)"
 )
+IMMEDIATE = re.compile(r"^-?(?:0x[0-9a-f]+|\d+)$")
 PAIRS = ("vcc", "exec", "flat_scratch", "xnack_mask", "tba", "tma")
 MOST_REGISTERS = 64  # of one operand
 
@@ -89,6 +90,15 @@ def _by_blank(text: str) -> list[str]:
             parts.append(text[start:place])
             start = place + 1
     return [part for part in [*parts, text[start:]] if part]
+
+
+def number(text: str) -> int:
+    """A number as LLVM writes it: decimal, or 0x and hexadecimal digits. Raises ValueError.
+
+    >>> number("-16"), number("0x1f"), number("08")
+    (-16, 31, 8)
+    """
+    return int(text, 16 if "0x" in text else 10)
 
 
 @lru_cache(maxsize=65536)

@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from strop.stalls.amd.operands import Decoded
+from strop.stalls.amd.registers import number
 from strop.stalls.instruction import Instruction, Pend, Use, Wait, When
 
 TABLE = {"gfx9": "gfx9", "gfx90a": "gfx9", "gfx940": "gfx9", "gfx10": "gfx10", "gfx11": "gfx10"}
@@ -105,7 +106,7 @@ def waits(decoded: Decoded, word: int, family: str) -> tuple[Wait, ...]:
         ("wait_vm_vsrc", "vm_vsrc", 1),
     ):
         said = decoded.text.modifier(modifier)
-        if said and said.isdigit() and int(said) < most:
+        if said and said.isdecimal() and int(said) < most:
             found.append(Wait(counter, int(said)))
     return tuple(found)
 
@@ -127,8 +128,8 @@ def immediate(text: str, family: str) -> int:
                 word |= (left & (1 << bits) - 1) << low
                 left >>= bits
         return word
-    number = NUMBER.search(rest)
-    return int(number[1], 0) & 0xFFFF if number and opcode.startswith("s_") else 0
+    found = NUMBER.search(rest)
+    return number(found[1]) & 0xFFFF if found and opcode.startswith("s_") else 0
 
 
 def pends(decoded: Decoded, family: str) -> tuple[Pend, ...]:

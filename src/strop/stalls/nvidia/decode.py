@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from strop.errors import UnknownArchitecture, UnreadableBinary
@@ -87,13 +88,12 @@ class _Decoder:
 
     def section(self, section: Section) -> list[Function]:
         """The functions of a text section. Device functions often stand behind their kernel in one section."""
-        rows = self._listing.rows.get(section.name)
         if not section.name.startswith(TEXT) or not section.size:
             return []
-        if rows is None:
-            self._lost += section.size // SIZE
-            return []
+        rows = _inside(self._listing.rows.get(section.name, ()), section.size)
         self._lost += max(0, section.size // SIZE - len(rows))
+        if not rows:
+            return []
         index = self._cubin.sections.index(section)
         symbols = sorted(
             {s.value: s for s in reversed(self._cubin.functions) if s.section == index}.values(), key=_start
@@ -183,6 +183,14 @@ class _Decoder:
         if self._disagree:
             words.append(f"agreement of control word and text on {self._disagree} instructions: waits may be misread")
         return words
+
+
+def _inside(rows: Sequence[Row], size: int) -> list[Row]:
+    """The rows in order, each offset once, without what lies outside the section: a listing is data like any other."""
+    if all(row.offset == place * SIZE for place, row in enumerate(rows)) and len(rows) * SIZE <= size:
+        return list(rows)
+    found = {row.offset: row for row in rows if 0 <= row.offset <= size - SIZE and row.offset % SIZE == 0}
+    return [found[offset] for offset in sorted(found)]
 
 
 def _start(symbol: Symbol) -> int:

@@ -12,6 +12,7 @@ FUNCTION = 2  # STT_FUNC
 ENTRY = 0x10  # STO_CUDA_ENTRY in st_other: a kernel
 NOBITS = 8
 TEXT = ".text."
+OVERLAP = 8  # bytes that tables and texts may claim in all, in sizes of the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,9 @@ def _read(data: bytes) -> Cubin:
     for row in rows:
         if row[1] != NOBITS and row[4] + row[5] > len(data):
             raise _Damaged("a section lies outside the file: it was cut off or damaged")
+    # In a sound file they lie apart. In others, thousands of headers may each claim all of it.
+    if sum(row[5] for row in rows if row[1] != NOBITS) > OVERLAP * len(data):
+        raise _Damaged("its sections overlap")
     strings = _Strings(data, rows[names])
     sections = tuple(Section(strings.at(row[0]), row[1], row[4], row[5], row[6]) for row in rows)
     return Cubin(sm, sections, tuple(_functions(data, sections, rows)))
@@ -94,11 +98,15 @@ def _read(data: bytes) -> Cubin:
 class _Strings:
     def __init__(self, data: bytes, row: tuple[int, ...]) -> None:
         self._bytes = data[row[4] : row[4] + row[5]]
+        self._left = OVERLAP * len(data)
 
     def at(self, offset: int) -> str:
         end = self._bytes.find(b"\0", offset)
         if end < 0:
             raise _Damaged("a name in its string table has no end")
+        self._left -= end - offset
+        if self._left < 0:
+            raise _Damaged("the names in it overlap")
         return self._bytes[offset:end].decode("utf-8", "replace")
 
 

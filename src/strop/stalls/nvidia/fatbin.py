@@ -6,7 +6,7 @@ The layout was read off containers that nvcc 13.0 wrote in each of its compressi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from strop.errors import MissingPackage, UnreadableBinary
 
@@ -30,16 +30,17 @@ def cubins(data: bytes, *, path: str) -> Iterator[tuple[int, bytes]]:
     at = data.find(MAGIC)
     while at >= 0:
         try:
-            yield from _container(data, at, path)
+            end = yield from _container(data, at, path)
         except struct.error:
             raise UnreadableBinary(path=path, reason="its fat binary was cut off or damaged") from None
-        at = data.find(MAGIC, at + len(MAGIC))
+        at = data.find(MAGIC, end)  # not inside: containers that overlap would make a small file cost much
 
 
-def _container(data: bytes, at: int, path: str) -> Iterator[tuple[int, bytes]]:
+def _container(data: bytes, at: int, path: str) -> Generator[tuple[int, bytes], None, int]:
+    """Yield the cubins of the container at `at`; returns where it ends."""
     _version, header, size = struct.unpack_from("<HHQ", data, at + 4)
-    end = at + header + size
-    if end > len(data):
+    end: int = at + header + size
+    if header < 16 or end > len(data):
         raise UnreadableBinary(path=path, reason="its fat binary was cut off or damaged")
     at += header
     while at + 64 <= end:
@@ -53,6 +54,7 @@ def _container(data: bytes, at: int, path: str) -> Iterator[tuple[int, bytes]]:
             payload = data[at + header : at + header + (packed or size)]
             yield sm, _unpack(payload, flags, unpacked, path)
         at += header + size
+    return end
 
 
 def _unpack(payload: bytes, flags: int, size: int, path: str) -> bytes:
@@ -114,6 +116,7 @@ def _zstd(data: bytes, size: int, path: str) -> bytes:
             what=f"The compressed fat binary {path}", package="zstandard", install="zstandard"
         ) from None
     try:
-        return bytes(zstandard.ZstdDecompressor().decompress(data, max_output_size=size))
+        # Piece by piece: the frame may claim any size as well, and would be given the memory at once.
+        return bytes(zstandard.ZstdDecompressor().stream_reader(data).read(size + 1))
     except zstandard.ZstdError:
         raise UnreadableBinary(path=path, reason="an entry of its fat binary doesn't decompress") from None
