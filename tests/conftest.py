@@ -49,8 +49,12 @@ class Soak:
     def seeds(self, count: int) -> range:
         """Return the seeds to run where the full count is `count`, and note the count for docs/soak.json."""
         run = count if self.full else max(1, count // 100)
-        self.item.user_properties.append(("soak", {"cases": run, "of": count}))
+        self.note(cases=run, of=count)
         return range(run)
+
+    def note(self, **facts: float) -> None:
+        """Note what the test measured, for docs/soak.json."""
+        self.item.user_properties.append(("soak", facts))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -105,10 +109,10 @@ class SoakReport:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            for key, counts in report.user_properties:
-                if key == "soak":
-                    row = {**counts, "outcome": report.outcome, "duration_s": round(report.duration, 1)}
-                    self.tests[report.nodeid] = row
+            facts = [noted for key, noted in report.user_properties if key == "soak"]
+            if facts:
+                end = {"outcome": report.outcome, "duration_s": round(report.duration, 1)}
+                self.tests[report.nodeid] = {name: value for each in (*facts, end) for name, value in each.items()}
 
     def pytest_sessionfinish(self) -> None:
         if not self.tests:

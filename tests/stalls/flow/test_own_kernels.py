@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -16,7 +13,6 @@ from strop.stalls.flow.coverage import coverage
 from strop.stalls.flow.definitions import Definitions
 from strop.stalls.flow.pending import Pending
 from strop.stalls.instruction import Function
-from tests.conftest import Soak
 from tests.stalls.amd import fixtures as amd
 from tests.stalls.nvidia import recorded as nvidia
 
@@ -79,33 +75,3 @@ def test_walking_every_path_finds_the_same() -> None:
             for one in several
         }
         assert reads == walked.reads, function.name
-
-
-def without(function: Function, index: int, number: int) -> Function:
-    """A function whose instruction has lost one of its waits."""
-    code = list(function.instructions)
-    waits = code[index].waits
-    code[index] = replace(code[index], waits=waits[:number] + waits[number + 1 :])
-    return replace(function, instructions=tuple(code))
-
-
-def mutants(seeds: Iterator[int] | range) -> Iterator[Function]:
-    for seed in seeds:
-        chosen = random.Random(seed)
-        function, walked = chosen.choice(small())
-        if walked.waits:
-            yield without(function, *chosen.choice(sorted(walked.waits)))
-
-
-def test_a_wait_too_few_is_noticed(soak: Soak) -> None:
-    """Where some path, walked, shows a result read while it may be pending, so does the check; nowhere is it missed."""
-    harmful = 0
-    for function in mutants(soak.seeds(6_000)):
-        try:
-            walked = walk(Graph(function), limit=2_000)
-        except TooManyStatesError:
-            continue
-        if walked.unfinished:
-            harmful += 1
-            assert coverage(function).uncovered, function.name
-    assert harmful

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from strop.stalls.flow.cfg import Graph
 from strop.stalls.flow.definitions import read, written
@@ -20,6 +21,7 @@ from strop.stalls.instruction import Flow, Instruction, Register, When
 Operation = tuple[int, When, bool]  # producer, when it leaves, whether in order of issue
 Line = tuple[tuple[Operation, ...], frozenset[Operation]]  # the youngest first; and the set of those behind
 Place = tuple[str, When | None]
+NOBODY = -2
 
 
 class TooManyStatesError(Exception):
@@ -35,11 +37,12 @@ class Walked:
     unfinished: set[tuple[int, int, Register]] = field(default_factory=set)
 
 
-@dataclass(frozen=True)
-class _State:
+class _State(NamedTuple):
+    """`lines` in the order of the walk's places, `writers` in that of its registers (`NOBODY`: not written)."""
+
     at: int
-    lines: tuple[tuple[Place, Line], ...]
-    writers: tuple[tuple[Register, int], ...]
+    lines: tuple[Line, ...]
+    writers: tuple[int, ...]
 
 
 def walk(graph: Graph, *, callees: Mapping[str, frozenset[str] | None] | None = None, limit: int = 200_000) -> Walked:
@@ -67,18 +70,21 @@ class _Walk:
             for resource in self.known - self.split
             if (resource, When.RESULT) in kinds and (resource, When.OPERANDS_READ) in kinds
         }
-        places: list[Place] = [
+        self.places: list[Place] = [
             (resource, when)
             for resource in sorted(self.known)
             for when in ((When.RESULT, When.OPERANDS_READ) if resource in self.split else (None,))
         ]
+        touched = {each for one in code for each in (*written(one), *(register for register, _ in read(one)))}
+        self.numbers = {register: number for number, register in enumerate(sorted(touched))}
         nothing: Line = ((), frozenset())
         caller: Line = ((), frozenset({(CALLER, When.RESULT, True)}))
         stack = []
         for entry in graph.entries:
             first = caller if entry == 0 and not self.function.is_kernel else nothing
             if code:
-                stack.append(_State(graph.starts[entry], tuple((place, first) for place in places), ()))
+                unwritten = (NOBODY,) * len(self.numbers)
+                stack.append(_State(graph.starts[entry], (first,) * len(self.places), unwritten))
         seen = set(stack)
         while stack:
             for state in self._step(stack.pop()):
@@ -91,8 +97,8 @@ class _Walk:
     def _step(self, state: _State) -> list[_State]:
         index = state.at
         code = self.function.instructions[index]
-        lines = dict(state.lines)
-        writers = dict(state.writers)
+        lines = dict(zip(self.places, state.lines, strict=True))
+        writers = state.writers
         for number, wait in enumerate(code.waits):
             seen = self.walked.waits.setdefault((index, number), set())
             for place in list(lines):
@@ -102,10 +108,11 @@ class _Walk:
                 self._release(lines, wait.resource)
         for register, _ in read(code):
             reached = self.walked.reads.setdefault((index, register), set())
-            if register in writers:
-                reached.add(writers[register])
-                if self._is_pending(lines, writers[register]):
-                    self.walked.unfinished.add((index, writers[register], register))
+            writer = writers[self.numbers[register]]
+            if writer != NOBODY:
+                reached.add(writer)
+                if self._is_pending(lines, writer):
+                    self.walked.unfinished.add((index, writer, register))
         if code.control is not None and code.control.flow is Flow.CALL:
             for place in lines:
                 if not self._untouched(code, place[0]):
@@ -117,10 +124,12 @@ class _Walk:
                     lines[place] = self._append(lines[place], (index, pend.when, in_order), place[0])
         outcomes = [writers]
         if written(code):
-            effective = {**writers, **dict.fromkeys(written(code), index)}
-            outcomes = [effective] if code.guard is None else [effective, writers]
+            mine = list(writers)
+            for register in written(code):
+                mine[self.numbers[register]] = index
+            outcomes = [tuple(mine)] if code.guard is None else [tuple(mine), writers]
         return [
-            _State(successor, tuple(sorted(lines.items(), key=lambda item: str(item[0]))), tuple(sorted(one.items())))
+            _State(successor, tuple(lines.values()), one)
             for successor in self._successors(index, code)
             for one in outcomes
         ]
