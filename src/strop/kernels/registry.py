@@ -30,6 +30,8 @@ class Family:
 
 _OURS = {
     "gemmini/gemm": "strop.kernels.problems.gemm",
+    "gemmini/conv": "strop.kernels.problems.conv",
+    "gemmini/resadd": "strop.kernels.problems.resadd",
 }
 
 
