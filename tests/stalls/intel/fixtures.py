@@ -15,6 +15,7 @@ from strop.stalls.intel.swsb import Generation
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "intel"
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "gpu" / "intel"
+SETS = ("kernels", "large")
 DEVICES = {"pvc": Generation.XE_HPC, "dg2": Generation.XE_HPG}
 
 
@@ -27,16 +28,16 @@ def loaded(name: str) -> Any:
 
 
 @cache
-def made(device: str) -> zebin.Zebin:
-    return zebin.read(raw(f"kernels.{device}.zebin"), path=device)
+def made(device: str, name: str = "kernels") -> zebin.Zebin:
+    return zebin.read(raw(f"{name}.{device}.zebin"), path=device)
 
 
 @cache
-def functions(device: str) -> dict[str, Function]:
-    """The functions of our OpenCL kernels, by name."""
-    read = made(device)
+def functions(device: str, name: str = "kernels") -> dict[str, Function]:
+    """The functions of our OpenCL kernels (`kernels`, or the longer ones of `large`), by name."""
+    read = made(device, name)
     codes = [code.data for code in read.codes]
-    rows = disassemble.parse(codes, raw(f"kernels.{device}.txt").decode(), raw(f"kernels.{device}.json").decode())
+    rows = disassemble.parse(codes, raw(f"{name}.{device}.txt").decode(), raw(f"{name}.{device}.json").decode())
     return {function.name: function for function in decode_rows(read, rows, lines.Lines())}
 
 

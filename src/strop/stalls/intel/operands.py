@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from strop.stalls.instruction import Guard, Register, Role, Use
 from strop.stalls.intel.disassemble import Node
-from strop.stalls.intel.payload import address_bytes
+from strop.stalls.intel.payload import address_bytes, is_plain_scatter
 from strop.stalls.intel.swsb import Generation
 
 GRF_BYTES = {Generation.XE_HPG: 32, Generation.XE_HPC: 64}
@@ -139,7 +139,7 @@ class _Reader:
                 if place == 0:
                     self._reads(self._addresses(operand["reg"], operand["len"]), Role.ADDRESS)
                 else:
-                    self._reads(self._payload(operand["reg"], operand["len"]), Role.DATA)
+                    self._reads(self._data(operand["reg"], operand["len"]), Role.DATA)
             elif self.op.startswith("send"):
                 self._plain(operand["reg"], Role.ADDRESS)
             elif self.is_dpas:
@@ -211,6 +211,14 @@ class _Reader:
     def _addresses(self, register: Node, length: int) -> list[Span]:
         whole, size = self._payload(register, length), address_bytes(self.node, self.lanes)
         return whole if size is None else whole[: (size + 3) // 4]
+
+    def _data(self, register: Node, length: int) -> list[Span]:
+        whole = self._payload(register, length)
+        if not is_plain_scatter(self.node) or 4 * self.lanes >= self.grf:
+            return whole
+        # One register for each component: of each, the lanes that there are.
+        first = register["r"] * self.grf // 4
+        return [span for span in whole if (span[1] - first) % (self.grf // 4) < self.lanes]
 
     def _block(self, register: Node, size: int) -> list[Span]:
         name = register["rn"]

@@ -23,6 +23,7 @@ PLAIN = (0, 4)  # loads and stores that a bit makes transposed: one address
 LOCAL = 254  # the binding table entry that is shared local memory
 FLAT, BSS, SS, BTI = range(4)
 SCRATCH_SURFACES = (BSS, SS)  # the surface state that scratch memory has
+SCRATCH_UNIT = 32  # scratch block messages count in these ("hwords"); bits 11:0 are where, bits 13:12 how many
 OLD_PORTS = ("dc0", "dc1", "dc2", "dcro", "hdc0", "hdc1", "hdc2", "dcc", "sampler", "smpl", "render", "rc", "urb")
 
 
@@ -130,10 +131,14 @@ def _old(node: Node) -> Memory | None:
             width = int(word[:-1]) // 8
     if width is None and "untyped" in words and set(words[-1]) <= set("xyzw"):
         width = 4 * len(words[-1])
-    if "scratch" in words:
-        return Memory("scratch", direction, width)
-    surface = (sources(node)[0].get("surf") or {}) if sources(node) else {}
     bits = descriptor(node)
+    if "scratch" in words:
+        if bits is None:
+            return Memory("scratch", direction, width)
+        # All of the thread's blocks lie from one base on (r0.5), so where in it names a slot: a spill, by its reload.
+        slot = ("scratch", SCRATCH_UNIT * (bits & 0xFFF))
+        return Memory("scratch", direction, SCRATCH_UNIT << (bits >> 12 & 3), slot=slot)
+    surface = (sources(node)[0].get("surf") or {}) if sources(node) else {}
     is_local = surface.get("type") == "bti" and surface.get("offset") == LOCAL
     is_local = is_local or (bits is not None and bits & 255 == LOCAL)
     return Memory("shared" if is_local else "global", direction, width)
