@@ -32,6 +32,8 @@ _OURS = {
     "gemmini/gemm": "strop.kernels.problems.gemm",
     "gemmini/conv": "strop.kernels.problems.conv",
     "gemmini/resadd": "strop.kernels.problems.resadd",
+    "gemmini/attention": "strop.kernels.problems.attention",
+    "gemmini/tinympc": "strop.kernels.problems.tinympc",
 }
 
 
