@@ -71,9 +71,9 @@ void LoopWs::take(const Command& c) {
   if (!sum_ && loop.a_transpose && loop.b_transpose) refuse(c, "it can't transpose both A and B");
   if (loop.a_id > 2 || loop.b_id > 2) refuse(c, "the scratchpad has halves 1 and 2");
   if ((rs2 >> 3 & 31) == 31) refuse(c, "all of its parts are skipped");
-  if (!sum_ && !loop.spad_only && (i * k + k * j) * dim > static_cast<uint64_t>(geometry_.rows()) / 2)
-    refuse(c, "A and B take " + std::to_string((i * k + k * j) * dim) + " rows; half of the scratchpad has " +
-                  std::to_string(geometry_.rows() / 2));
+  const uint64_t room = static_cast<uint64_t>(geometry_.rows()) / (loop.spad_only ? 1 : 2);
+  if (!sum_ && (i * k + k * j) * dim > room)
+    refuse(c, "A and B take " + std::to_string((i * k + k * j) * dim) + " rows; there are " + std::to_string(room));
   if (i * j * dim > static_cast<uint64_t>(geometry_.accumulator_rows()) / 2)
     refuse(c, "C takes " + std::to_string(i * j * dim) + " rows; half of the accumulator has " +
                   std::to_string(geometry_.accumulator_rows() / 2));
