@@ -13,6 +13,7 @@ from strop.errors import MissingPackage, UnreadableBinary
 MAGIC = b"\x50\xed\x55\xba"
 ELF = 2  # kind of an entry: 1 is PTX
 LZ4, ZSTD = 0x2000, 0x8000  # in the entry's flags
+PIECE = 2**20
 MOST = 2**31  # bytes of a decompressed cubin
 
 
@@ -115,8 +116,12 @@ def _zstd(data: bytes, size: int, path: str) -> bytes:
         raise MissingPackage(
             what=f"The compressed fat binary {path}", package="zstandard", install="zstandard"
         ) from None
+    out = bytearray()
     try:
-        # Piece by piece: the frame may claim any size as well, and would be given the memory at once.
-        return bytes(zstandard.ZstdDecompressor().stream_reader(data).read(size + 1))
+        # Piece by piece: what is asked for at once is allocated at once, and the frame may claim any size as well.
+        reader = zstandard.ZstdDecompressor().stream_reader(data)
+        while len(out) <= size and (part := reader.read(PIECE)):
+            out += part
     except zstandard.ZstdError:
         raise UnreadableBinary(path=path, reason="an entry of its fat binary doesn't decompress") from None
+    return bytes(out)

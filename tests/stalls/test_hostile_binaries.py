@@ -1,0 +1,107 @@
+"""Small files that ask for much: each ends in one sentence, at once and within the memory."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from strop.errors import UnreadableBinary
+from strop.stalls import binaries
+from strop.stalls.amd.bundle import BUNDLE
+from strop.stalls.amd.listing import decode_listing
+from strop.stalls.nvidia.fatbin import MAGIC, ZSTD, cubins
+from tests.stalls.amd import fixtures as amd
+from tests.stalls.mutations import confined
+from tests.stalls.nvidia import recorded as nvidia
+from tests.stalls.nvidia.test_files import container, entry
+
+ROW, SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
+SYMTAB, STRTAB = 2, 3
+
+
+@pytest.fixture(autouse=True)
+def small() -> Iterator[None]:
+    with confined():
+        yield
+
+
+def elf(head: bytes, rows: list[tuple[int, ...]], body: bytes) -> bytes:
+    """An ELF file with the head of another; sections lie in the body, which begins at 64."""
+    out = bytearray(head[:64] + body)
+    struct.pack_into("<Q", out, 40, len(out))
+    struct.pack_into("<HHH", out, 58, 64, len(rows), 0)
+    return bytes(out) + b"".join(ROW.pack(*row) for row in rows)
+
+
+def cubin() -> bytes:
+    return nvidia.cubin("pipeline.sm_80.cubin")
+
+
+def code_object() -> bytes:
+    return amd.raw("small.gfx942.hsaco")
+
+
+@pytest.mark.parametrize("made", [cubin, code_object])
+def test_sections_that_each_claim_the_whole_file(made: Callable[[], bytes]) -> None:
+    body = bytes(1 << 20)
+    rows = [(0, STRTAB, 0, 0, 64, len(body), 0, 0, 0, 0)] + [(0, SYMTAB, 0, 0, 64, len(body), 0, 0, 0, 0)] * 20_000
+    with pytest.raises(UnreadableBinary, match="overlap"):
+        binaries.decode(elf(made(), rows, body), path="hostile")
+
+
+def test_symbols_that_share_one_long_name() -> None:
+    names = b"\0" + b".text.k\0" + b"n" * 500_000 + b"\0"
+    symbols = b"".join(SYMBOL.pack(9 + at, 2, 0, 2, 0, 16) for at in range(20_000))
+    rows = [
+        (0, STRTAB, 0, 0, 64, len(names), 0, 0, 0, 0),
+        (0, SYMTAB, 0, 0, 64 + len(names), len(symbols), 0, 0, 0, 24),
+        (1, 1, 6, 0, 64, 64, 0, 0, 0, 0),
+    ]
+    with pytest.raises(UnreadableBinary, match="names in it overlap"):
+        binaries.decode(elf(cubin(), rows, names + symbols), path="hostile")
+
+
+def test_bundle_entries_that_are_all_the_same_code() -> None:
+    held, count = code_object() + bytes(1 << 20), 4000
+    head = BUNDLE + struct.pack("<Q", count) + struct.pack("<3Q", 24 + 8 + 24 * count, len(held), 0) * count
+    with pytest.raises(UnreadableBinary, match="overlap"):
+        binaries.decode(head + held, path="hostile")
+
+
+def test_sections_of_code_at_one_address() -> None:
+    data = bytearray(code_object())
+    (table,) = struct.unpack_from("<Q", data, 40)
+    (count,) = struct.unpack_from("<H", data, 60)
+    rows = [ROW.unpack_from(data, table + 64 * at) for at in range(count)]
+    (code,) = [row for row in rows if row[1] == 1 and row[2] & 4]
+    rows[rows.index(code) + 1] = code
+    for at, row in enumerate(rows):
+        ROW.pack_into(data, table + 64 * at, *row)
+    with pytest.raises(UnreadableBinary, match="sections of code overlap"):
+        binaries.decode(bytes(data), path="hostile")
+
+
+def test_containers_within_a_container() -> None:
+    inside = (MAGIC + struct.pack("<HHQ", 1, 16, 0)) * 50_000
+    data = b"\x7fELF" + bytes(60) + container(entry(inside, kind=1))
+    assert list(cubins(data, path="hostile")) == []
+
+
+def test_a_frame_that_claims_all_memory() -> None:
+    zstandard = pytest.importorskip("zstandard")
+    compressor = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    frame = compressor.compress(b"x" * 1000) + compressor.flush()
+    with pytest.raises(UnreadableBinary, match="doesn't decompress to its size"):
+        list(cubins(container(entry(frame, flags=ZSTD, size=(1 << 31) - 1)), path="hostile"))
+
+
+def test_listings_that_no_disassembler_wrote() -> None:
+    texts = ["v_add_f32 v" + "9" * 5000 + ", v1, v2", "s_waitcnt vmcnt(" + "1" * 5000 + ")", "s_nop " + "7" * 5000]
+    texts += ["buffer_load_dword v1, off, s[0:3], ²", "s_nop vmcnt", "v_add_f32 v1, \0, \u202e", ""]
+    rows = [(8 * at, text, None) for at, text in enumerate([*texts, "global_load_dword v1, v[2:3], off offset:08"])]
+    (function,) = decode_listing([("k", rows)], path="hostile", arch="gfx942").functions
+    assert [each.known for each in function.instructions] == [False, False, False, False, True, False, False, True]
+    with pytest.raises(UnreadableBinary, match="spans more than"):
+        decode_listing([("k", [rows[0], (1 << 62, "s_endpgm", None)])], path="hostile")
