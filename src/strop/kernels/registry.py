@@ -34,6 +34,10 @@ _OURS = {
     "gemmini/resadd": "strop.kernels.problems.resadd",
     "gemmini/attention": "strop.kernels.problems.attention",
     "gemmini/tinympc": "strop.kernels.problems.tinympc",
+    "cpu/softmax": "strop.kernels.problems.softmax",
+    "cpu/rowsum": "strop.kernels.problems.rowsum",
+    "cpu/depthwise": "strop.kernels.problems.depthwise",
+    "cpu/spmv": "strop.kernels.problems.spmv",
 }
 
 
