@@ -103,16 +103,22 @@ def soak() -> str:
     record = json.loads(path.read_text())
     machine = record["machine"]
     rows = [f"On {machine['cpu']} ({', '.join(machine['isa'])}), Python {machine['python']}:\n"]
-    rows += ["| test | cases | of | failed parts | seconds |", "| --- | ---: | ---: | ---: | ---: |"]
+    rows += ["| test | cases | of | failed parts | seconds | found |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    known = ("cases", "of", "duration_s", "outcome")
     whole: dict[str, Counter[str]] = defaultdict(Counter)  # a long test runs in parts, so that all cores have work
+    noted: dict[str, dict[str, float]] = defaultdict(dict)  # what a test measured: sums, and of times the longest
     for name, part in record["tests"].items():
-        total = whole[name.partition("[")[0].removeprefix("tests/")]
-        total.update({key: part[key] for key in ("cases", "of", "duration_s")})
-        total["failed"] += part["outcome"] != "passed"
+        name = name.partition("[")[0].removeprefix("tests/")
+        whole[name].update({key: part[key] for key in known[:3]})
+        whole[name]["failed"] += part["outcome"] != "passed"
+        for key, value in part.items():
+            if key not in known:
+                before = noted[name].get(key, 0)
+                noted[name][key] = max(before, value) if key.endswith("_s") else before + value
     for name, total in whole.items():
-        rows.append(
-            f"| `{name}` | {total['cases']:,} | {total['of']:,} | {total['failed']} | {total['duration_s']:,.0f} |"
-        )
+        found = ", ".join(f"{key.replace('_', ' ')} {value:,}" for key, value in noted[name].items())
+        numbers = f"{total['cases']:,} | {total['of']:,} | {total['failed']} | {total['duration_s']:,.0f}"
+        rows.append(f"| `{name}` | {numbers} | {found} |")
     return "\n".join(rows)
 
 
