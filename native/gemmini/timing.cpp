@@ -29,16 +29,15 @@ Timing Timing::from(const NamedValues& v, const Geometry& g) {
   t.spad_latency = count("spad.read_latency", 5, 1, 64);
   t.accumulator_latency = count("accumulator.write_latency", 2, 1, 16);
   t.accumulator_read_latency = count("accumulator.read_latency", 12, 1, 64);
-  t.visible = count("execute.visible", 3, 2, 3);
   t.hazards = v.integer("execute.hazards", 1, 0, 1) != 0;
   t.mesh_latency = count("mesh.latency", 32, 1, 1000);
   t.tags = count("mesh.tags", 6, 2, 64);
   t.rows_least = count("mesh.rows_least", 4, 1, 16);
-  t.transposer = count("mesh.transposer", 1, 0, 1);
   t.store_spad_latency = count("store.spad_latency", 6, 1, 64);
   t.store_latency = count("store.latency", 4, 1, 64);
   t.store_scale = count("store.scale_latency", 8, 1, 64);
   t.store_issue_queue = count("store.issue_queue", 5, 1, 64);
+  t.store_pipe_queue = count("store.pipe_queue", 4, 1, 32);
   t.dispatch_queue = count("store.dispatch_queue", 2, 1, 64);
   t.write_path = count("dma.write_path", 3, 2, 1000);
   t.hit = count("memory.hit", 40, 1, 100000);

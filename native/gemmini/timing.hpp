@@ -20,10 +20,10 @@ struct Timing {
   // Local memories.
   int spad_latency, accumulator_latency, accumulator_read_latency;
   // Array.
-  int visible, mesh_latency, tags, rows_least, transposer;
+  int mesh_latency, tags, rows_least;
   bool hazards;
   // Stores.
-  int store_commands, writes, store_spad_latency, store_latency, store_scale, store_issue_queue, dispatch_queue, write_path;
+  int store_commands, writes, store_spad_latency, store_latency, store_scale, store_issue_queue, store_pipe_queue, dispatch_queue, write_path;
   // The memory side.
   int hit, miss, misses, fill_bytes, secondary, write_hit;
   int64_t cache_bytes;
