@@ -21,9 +21,12 @@ from strop.stalls import binaries
 from strop.stalls.amd.code_object import CodeObject
 from strop.stalls.amd.disassemble import Line, tile
 from strop.stalls.amd.disassemble import parse as parse_objdump
+from strop.stalls.code import Code
 from strop.stalls.instruction import Binary
 from strop.stalls.intel.disassemble import listed
 from strop.stalls.intel.disassemble import parse as parse_iga
+from strop.stalls.kernel import diagnose_kernel
+from strop.stalls.profiles.profile import Count, KernelProfile, Place, Profile, Reason
 from tests.conftest import Soak
 from tests.stalls.amd import fixtures as amd
 from tests.stalls.amd.test_code_object import bundle
@@ -36,6 +39,8 @@ from tests.stalls.nvidia.test_files import container, entry
 CUBIN, LISTED = "pipeline.sm_80.cubin", 60  # lines of the listing: more of them cost time and show nothing else
 SMALL, SMALL_BYTES = "small.gfx942", 0x80  # of code, without the padding
 DEVICE, KERNEL = "pvc", "saxpy"  # the first of its kernels
+DIAGNOSED = 20  # of the damaged binaries that can be read, one in so many is diagnosed
+MOST_SAMPLED = 200  # instructions
 LISTING_TOO = 4  # of the mutants, one in so many has a damaged listing as well
 
 
@@ -136,16 +141,36 @@ def check(binary: Binary) -> None:
         assert all(0 <= each.pc < function.size for each in function.instructions)
 
 
+def check_diagnosis(binary: Binary) -> None:
+    """Samples on damaged code are accounted for like others."""
+    function = next(each for each in binary.functions if each.instructions)
+    reasons = (Reason.GLOBAL_MEMORY, Reason.DEPENDENCY, Reason.ISSUED)
+    counts = {
+        Place(function=function.name, pc=each.pc): (Count(reasons[number % 3], "test", 7),)
+        for number, each in enumerate(function.instructions[:MOST_SAMPLED])
+    }
+    kernel = KernelProfile(name=function.name, module=None, counts=counts)
+    profile = Profile(path="test", format="test", vendor=binary.vendor, unit="samples", kernels=(kernel,))
+    found = diagnose_kernel(kernel, Code(binary), profile=profile, method="strop")
+    assert found.accounting.total == kernel.samples
+
+
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_damage_never_crashes_hangs_or_grows(kind: str, words: Words, soak: Soak) -> None:
     words.whole, whole = CONTAINERS[kind][0](), CONTAINERS[kind][1]()
     words.now = words.whole
     check(binaries.decode(whole, path=kind))
+    decoded = 0
 
     def case(chance: random.Random) -> None:
+        nonlocal decoded
         data = mutated(whole, chance)
         words.mutate(chance)
-        check(binaries.decode(data, path=kind))
+        binary = binaries.decode(data, path=kind)
+        check(binary)
+        decoded += 1
+        if decoded % DIAGNOSED == 0:
+            check_diagnosis(binary)
 
     counts = endure(soak.seeds(50_000), case)
     soak.note(**counts)
