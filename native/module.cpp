@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "gemmini/bind_gemmini.hpp"
 #include "loopnest/arena.hpp"
 #include "loopnest/call.hpp"
 #include "loopnest/evaluator.hpp"
@@ -12,6 +13,7 @@
 #include "loopnest/kernel.hpp"
 #include "loopnest/peak.hpp"
 #include "loopnest/spec_from_python.hpp"
+#include "rocket/bind_rocket.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -158,5 +160,7 @@ NB_MODULE(_native, m) {
   bind_machine(m);
   bind_kernel(m);
   bind_evaluator(m);
+  strop::rocket::bind_rocket(m);
+  strop::gemmini::bind_gemmini(m);
   if (!strop::add_call_type(m.ptr())) nb::raise_python_error();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trap.hpp"
@@ -24,12 +25,20 @@ struct Range {
   std::string name;
 };
 
+// Learns of writes to pages that it marked kCode.
+class CodeObserver {
+ public:
+  virtual ~CodeObserver() = default;
+  virtual void code_written(uint64_t address, uint64_t n) = 0;
+};
+
 class Memory {
  public:
   static constexpr uint64_t kDefaultBase = 0x80000000;
   static constexpr uint64_t kPageBytes = 4096;
+  static constexpr uint64_t kMaxBytes = uint64_t{1} << 34;
 
-  // Maps `size` bytes (rounded up to pages), zero, at `base` (a multiple of the page), all permissions on. Throws
+  // Maps `size` bytes (rounded up to pages, at most kMaxBytes), zero, at `base` (a multiple of the page), all permissions on. Throws
   // std::bad_alloc where the host gives no memory, std::invalid_argument for a bad size or base.
   explicit Memory(uint64_t size, uint64_t base = kDefaultBase);
   ~Memory();
@@ -45,14 +54,14 @@ class Memory {
   void read(uint64_t address, uint64_t n, void* to) const;
   void write(uint64_t address, uint64_t n, const void* from);
   void fill(uint64_t address, uint64_t n, uint8_t byte);
-  void clear();  // all bytes zero, all permissions on, no ranges, no provenance
+  void clear();  // all bytes zero, all permissions on, no ranges, no shadow, DMA unrestricted
 
   // The core's permissions of every page that [begin, end) touches.
   void protect(uint64_t begin, uint64_t end, uint8_t permissions);
 
   // DMA and cpu_forbidden ranges. While `restrict_dma` is off (as at first) DMA may touch all of memory; on, an access
   // must lie within one range that allows it.
-  void add_range(Range range);
+  void add_range(Range range);  // std::invalid_argument outside the memory
   void clear_ranges();
   void restrict_dma(bool on) { dma_restricted_ = on; }
   const std::vector<Range>& ranges() const { return ranges_; }
@@ -77,8 +86,9 @@ class Memory {
   const uint8_t* host() const { return bytes_; }
   uint8_t* flags() { return flags_.data(); }
   bool forbidden(uint64_t address, uint64_t n) const;     // some byte lies in a cpu_forbidden range
-  void note_cpu_write(uint64_t address, uint64_t n);       // shadow bytes, and pages whose decoded form is stale
-  std::vector<uint64_t>& stale_pages() { return stale_pages_; }  // numbers of pages written while kCode
+  void note_cpu_write(uint64_t address, uint64_t n);      // shadow bytes, and instructions decoded from there
+  void watch(uint64_t begin, uint64_t end);  // the core leaves the fast path there (HTIF's words)
+  void observe_code(CodeObserver* observer) { observer_ = observer; }
   std::string describe(uint64_t address, uint64_t n) const;  // "0x80001000 (4 bytes), 16 bytes past the end of A"
 
  private:
@@ -87,15 +97,16 @@ class Memory {
     std::vector<uint8_t> bytes;
   };
   const Range* allowing(uint64_t address, uint64_t n, bool write) const;
-  void watch(uint64_t begin, uint64_t end);
   void rewatch();
+  void code_written(uint64_t address, uint64_t n);
 
   uint64_t base_, size_;
   uint8_t* bytes_ = nullptr;
   std::vector<uint8_t> flags_;
   std::vector<Range> ranges_;
   std::vector<Shadow> shadows_;
-  std::vector<uint64_t> stale_pages_;
+  std::vector<std::pair<uint64_t, uint64_t>> watches_;
+  CodeObserver* observer_ = nullptr;
   bool dma_restricted_ = false;
 };
 
