@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from strop.stalls.instruction import Binary, Flow, Function, Instruction
-from strop.stalls.intel import classes, flowing, lines, sends, sync
+from strop.stalls.intel import flowing, lines
 from strop.stalls.intel import operands as registers
 from strop.stalls.intel.disassemble import Row, disassemble
+from strop.stalls.intel.forms import Form, Forms, Scoreboard
 from strop.stalls.intel.operands import Operands, Splits
-from strop.stalls.intel.swsb import Generation, Swsb, Token
+from strop.stalls.intel.swsb import Generation, Token
 from strop.stalls.intel.zebin import Code, Zebin, read
 
 __all__ = ["decode", "decode_rows"]
@@ -39,11 +40,12 @@ def decode(data: bytes, *, path: str) -> Binary:
 
 def decode_rows(made: Zebin, rows: Sequence[Sequence[Row]], found: lines.Lines) -> Iterator[Function]:
     """Functions from disassembled rows: what `decode` does after the disassembler ran."""
+    forms = Forms(made.generation)
     for code, said in zip(made.codes, rows, strict=True):
-        yield from _functions(made.generation, code, said, found)
+        yield from _functions(forms, code, said, found)
 
 
-def _functions(generation: Generation, code: Code, rows: Sequence[Row], found: lines.Lines) -> Iterator[Function]:
+def _functions(forms: Forms, code: Code, rows: Sequence[Row], found: lines.Lines) -> Iterator[Function]:
     starts = flowing.starts(rows)
     size = rows[-1].pc + rows[-1].size if rows else 0
     ends = [*starts[1:], size]
@@ -52,64 +54,67 @@ def _functions(generation: Generation, code: Code, rows: Sequence[Row], found: l
         inside = [row for row in rows if start <= row.pc < end]
         yield Function(
             name=names[start],
-            arch=NAMES[generation],
+            arch=NAMES[forms.generation],
             address=code.address + start,
             size=end - start,
             is_kernel=code.is_kernel and start == 0,
-            instructions=tuple(_instructions(generation, code, inside, (start, end), names, found)),
+            instructions=tuple(_instructions(forms, code, inside, (start, end), names, found)),
         )
 
 
 def _instructions(
-    generation: Generation,
+    forms: Forms,
     code: Code,
     rows: Sequence[Row],
     bounds: tuple[int, int],
     names: dict[int, str],
     found: lines.Lines,
 ) -> Iterator[Instruction]:
-    read_all = [_operands(row, generation) for row in rows]
+    read_all = [_operands(row, forms.generation) for row in rows]
     splits = Splits(each for each in read_all if each is not None)
     for row, each in zip(rows, read_all, strict=True):
         source = found.at(code.address + row.pc)
-        kind = classes.kind(row.node) if row.node is not None else None
-        said = sync.scoreboard(row, row.node, generation) if row.node is not None else None
+        form = forms.of(row.node) if row.node is not None else None
+        board = form.scoreboard(row) if form is not None else None
         pc = row.pc - bounds[0]
-        if row.node is None or each is None or said is None or (kind is None and row.node["op"] != "illegal"):
-            name = str(row.node["op"]) if row.node is not None else "?"
+        if (
+            row.node is None
+            or form is None
+            or each is None
+            or board is None
+            or (form.kind is None and row.node["op"] != "illegal")
+        ):
             # What it is, nobody knows; its scoreboard, where readable, is kept: others wait for its token.
             yield Instruction(
                 pc=pc,
                 size=row.size,
-                opcode=name,
+                opcode=str(row.node["op"]) if row.node is not None else "?",
                 text=row.text,
                 known=False,
-                waits=sync.waits(said, row.node, generation) if said and row.node else (),
-                pends=sync.pends(said, row.node, generation) if said and row.node else (),
+                waits=board.waits if board is not None else (),
+                pends=board.pends if board is not None else (),
                 source=source,
             )
             continue
-        node = row.node
-        goes = flowing.control(node, function=bounds, names=names)
-        counted = sync.pipe(node, generation)
+        goes = flowing.control(row.node, function=bounds, names=names)
         yield Instruction(
             pc=pc,
             size=row.size,
             opcode=_opcode(row.text),
             text=row.text,
-            kind=kind or "control",
-            pipe=classes.unit_name(node, counted),
+            kind=form.kind or "control",
+            pipe=form.unit,
             guard=each.guard,
             defs=splits.defs(each),
             uses=splits.uses(each),
-            memory=sends.memory(node) if sends.is_send(node) else None,
-            waits=sync.waits(said, node, generation),
-            pends=sync.pends(said, node, generation),
+            memory=form.memory,
+            waits=board.waits,
+            pends=board.pends,
             control=goes,
-            latency=classes.latency(node, generation),
-            variable=said.token is not None and said.use is Token.SET,
+            latency=form.latency,
+            variable=board.said.token is not None and board.said.use is Token.SET,
             source=source,
-            notes=_notes(row, each, said, goes is not None and goes.flow is Flow.EXIT),
+            notes=_notes(each, form, board, goes is not None and goes.flow is Flow.EXIT),
         )
 
 
@@ -128,15 +133,14 @@ def _operands(row: Row, generation: Generation) -> Operands | None:
         return None
 
 
-def _notes(row: Row, operands: Operands, said: Swsb, is_exit: bool) -> tuple[tuple[str, str], ...]:
+def _notes(operands: Operands, form: Form, board: Scoreboard, is_exit: bool) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     if operands.indirect:
         found.append(("indirect", "registers named by an address register: which, is known only when it runs"))
-    if row.node is not None and sends.is_send(row.node) and not is_exit:
-        found.append(("message", "block" if sends.is_block(row.node) else "scatter"))
-    named = operands.special
-    if named:
-        found.append(("orders", f"the thread's own state ({', '.join(named)}): nothing else is under way then"))
-    if said.texts:
-        found.append(("swsb", ",".join(said.texts)))
+    if form.message and not is_exit:
+        found.append(("message", form.message))
+    if operands.special:
+        found.append(("orders", f"the thread's own state ({operands.special}): nothing else is under way then"))
+    if board.text:
+        found.append(("swsb", board.text))
     return tuple(found)

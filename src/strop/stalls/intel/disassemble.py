@@ -138,7 +138,9 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def _relative(text: str, start: int) -> str:
-    return text if not start else re.sub(r"\bL(\d+)\b", lambda match: f"L{int(match[1]) - start}", text)
+    return (
+        text if not start or "L" not in text else re.sub(r"\bL(\d+)\b", lambda match: f"L{int(match[1]) - start}", text)
+    )
 
 
 def _moved(node: Node | None, start: int) -> Node | None:

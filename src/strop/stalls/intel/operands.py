@@ -7,9 +7,11 @@ and so on): a write to one half of a dword doesn't end the other half's value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 from strop.stalls.instruction import Guard, Register, Role, Use
 from strop.stalls.intel.disassemble import Node
@@ -33,26 +35,34 @@ BITS_A_FLAG_BYTE = 8
 # these, so compilers put `A@1` before their use and after it (visa/LocalScheduler/SWSB_G4IR.cpp).
 SPECIAL = ("cr", "sr", "sp", "ip", "tm", "ce", "n", "dbg")
 
-# (space, dword) and which of its bytes
-Span = tuple[str, int, int]
+
+class Extent(NamedTuple):
+    """Bytes of a register file: `lanes` values of `width` bytes from `start` on.
+
+    `columns` of them are in a row, `step` values apart; rows begin `rows` values apart. What it covers is worked out
+    once for each extent: code has far fewer of these than of operands.
+    """
+
+    space: str
+    start: int
+    columns: int
+    rows: int
+    lanes: int
+    step: int
+    width: int
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Spans written and read, flags and other registers whole, and the guard."""
+    """Extents written and read, flags and other registers whole, and the guard."""
 
-    written: tuple[Span, ...] = ()
-    read: tuple[tuple[Span, Role], ...] = ()
+    written: tuple[Extent, ...] = ()
+    read: tuple[tuple[Extent, Role], ...] = ()
     defs: tuple[Register, ...] = ()
     uses: tuple[Use, ...] = ()
     guard: Guard | None = None
     indirect: bool = False
-
-    @property
-    def special(self) -> tuple[str, ...]:
-        """The registers of the thread's own state that it reads or writes."""
-        every = (*self.defs, *(use.register for use in self.uses))
-        return tuple(sorted({str(register) for register in every if register.space in SPECIAL}))
+    special: str = ""  # a register of the thread's own state that it reads or writes
 
 
 def decode(node: Node, generation: Generation) -> Operands:
@@ -68,11 +78,12 @@ class _Reader:
     def __init__(self, node: Node, generation: Generation) -> None:
         self.node, self.grf = node, GRF_BYTES[generation]
         self.op, self.lanes = str(node["op"]), int(node["es"] or 1)
-        self.written: list[Span] = []
-        self.read: list[tuple[Span, Role]] = []
+        self.written: list[Extent] = []
+        self.read: list[tuple[Extent, Role]] = []
         self.defs: list[Register] = []
         self.uses: list[Use] = []
         self.indirect = False
+        self.special = ""
         self.is_dpas = self.op == "dpas"
         depth, _, repeat = str(node["subop"] or "").partition("x") if self.is_dpas else ("", "", "")
         self.depth, self.repeat = int(depth or 8), int(repeat or 8)
@@ -88,7 +99,15 @@ class _Reader:
         modifier = self.node.get("fm")
         if modifier and flags and self.op not in SELECTS:  # of those, it makes a minimum or maximum
             self.defs += flags
-        return Operands(tuple(self.written), tuple(self.read), tuple(self.defs), tuple(self.uses), guard, self.indirect)
+        return Operands(
+            tuple(self.written),
+            tuple(self.read),
+            tuple(self.defs),
+            tuple(self.uses),
+            guard,
+            self.indirect,
+            self.special,
+        )
 
     def _flags(self) -> list[Register]:
         """The bytes of the flag register that the lanes stand for."""
@@ -116,8 +135,8 @@ class _Reader:
         else:
             step = (operand.get("rgn") or {}).get("Hz") or 1
             lanes = 2 if self.op in ("call", "calla", "brc") else self.lanes
-            spans, others = self._region(register, lanes, 0, lanes, int(step), _width(operand))
-            self.written += spans
+            extents, others = self._region(register, lanes, 0, lanes, int(step), _width(operand))
+            self.written += extents
             self.defs += others
             if _mme(operand) is not None:
                 self.defs.append(Register("mme", _mme(operand) or 0))
@@ -158,8 +177,8 @@ class _Reader:
         if register["rn"] == "null":
             return
         if self.op in ("ret", "brc", "brd", "jmpi", "calla"):
-            spans, others = self._region(register, 2, 0, 2, 1, 4)
-            self._reads(spans, Role.ADDRESS)
+            extents, others = self._region(register, 2, 0, 2, 1, 4)
+            self._reads(extents, Role.ADDRESS)
             self.uses += [Use(each, Role.ADDRESS) for each in others]
             return
         region = operand.get("rgn") or {}
@@ -169,81 +188,95 @@ class _Reader:
             rows, columns, step = 1, 1, 0  # contiguous
             if _mme(operand) is not None:
                 self.uses.append(Use(Register("mme", _mme(operand) or 0)))
-        spans, others = self._region(
+        extents, others = self._region(
             register, max(1, int(columns or 1)), int(rows or 0), self.lanes, int(step or 0), width
         )
-        self._reads(spans, Role.DATA)
+        self._reads(extents, Role.DATA)
         self.uses += [Use(each) for each in others]
 
     def implicit(self) -> None:
         if self.op not in READS_ACC and self.op not in WRITES_ACC and "AccWrEn" not in (self.node.get("opts") or ()):
             return
         width = max(4, _width(self.node["dst"]) if self.node.get("dst") else 4)
-        lanes = [("acc", dword, WHOLE) for dword in range(self.lanes * width // 4)]
-        explicit = any(span[0] == "acc" for span, _ in self.read)
+        lanes = _contiguous("acc", 0, self.lanes * width // 4)
+        explicit = any(extent.space == "acc" for extent, _ in self.read)
         if self.op in READS_ACC and not explicit:
             self._reads(lanes, Role.IMPLICIT)
         if self.op in WRITES_ACC or "AccWrEn" in (self.node.get("opts") or ()):
-            self.written += [span for span in lanes if span not in self.written]
+            self.written += lanes
 
-    def _reads(self, spans: Iterable[Span], role: Role) -> None:
-        self.read += [(span, role) for span in spans]
+    def _reads(self, extents: Iterable[Extent], role: Role) -> None:
+        self.read += [(extent, role) for extent in extents]
 
     def _plain(self, register: Node, role: Role) -> None:
         """A descriptor's register: one dword."""
-        spans, others = self._region(register, 1, 0, 1, 1, 4)
-        self._reads(spans, role)
+        extents, others = self._region(register, 1, 0, 1, 1, 4)
+        self._reads(extents, role)
         self.uses += [Use(each, role) for each in others]
 
     def _address(self, operand: Node) -> None:
         """Registers named by an address register: which, is known only when it runs."""
         self.indirect = True
         register = operand["areg"]
-        spans, _ = self._region(register, 1, 0, 1, 1, 2)
-        self._reads(spans, Role.ADDRESS)
+        extents, _ = self._region(register, 1, 0, 1, 1, 2)
+        self._reads(extents, Role.ADDRESS)
 
-    def _payload(self, register: Node, length: int) -> list[Span]:
+    def _payload(self, register: Node, length: int) -> list[Extent]:
         if register["rn"] == "null" or length is None:
             return []
         count = length if length >= 0 else 1  # a descriptor in a register: at least one
-        return self._block(register, count * self.grf) if count else []
+        return self._block(register, count * self.grf)
 
-    def _addresses(self, register: Node, length: int) -> list[Span]:
+    def _addresses(self, register: Node, length: int) -> list[Extent]:
         whole, size = self._payload(register, length), address_bytes(self.node, self.lanes)
-        return whole if size is None else whole[: (size + 3) // 4]
+        if not whole or size is None or size >= whole[0].lanes * 4:
+            return whole
+        return self._block(register, size)
 
-    def _data(self, register: Node, length: int) -> list[Span]:
+    def _data(self, register: Node, length: int) -> list[Extent]:
         whole = self._payload(register, length)
-        if not is_plain_scatter(self.node) or 4 * self.lanes >= self.grf:
+        if not whole or not is_plain_scatter(self.node) or 4 * self.lanes >= self.grf:
             return whole
         # One register for each component: of each, the lanes that there are.
-        first = register["r"] * self.grf // 4
-        return [span for span in whole if (span[1] - first) % (self.grf // 4) < self.lanes]
+        first, step = whole[0].start // 4, self.grf // 4
+        return [
+            each
+            for component in range(whole[0].lanes // step)
+            for each in _contiguous(whole[0].space, first + component * step, self.lanes)
+        ]
 
-    def _block(self, register: Node, size: int) -> list[Span]:
-        name = register["rn"]
-        first = (register["r"] * self.grf) // 4
-        return [(name, first + each, WHOLE) for each in range((size + 3) // 4)]
+    def _block(self, register: Node, size: int) -> list[Extent]:
+        return _contiguous(register["rn"], register["r"] * self.grf // 4, (size + 3) // 4)
 
     def _region(
         self, register: Node, columns: int, rows: int, lanes: int, step: int, width: int
-    ) -> tuple[list[Span], list[Register]]:
-        """A region's bytes: `lanes` values of `width` bytes, `columns` in a row, `rows` and `step` values apart."""
+    ) -> tuple[list[Extent], list[Register]]:
+        """A region's extent, or the whole registers that it stands for."""
         name = register["rn"]
         start = register["sr"] * width
         if name == "f":
             size = max(1, width * (1 if lanes == 1 else lanes))
             first = 4 * register["r"] + register["sr"] * width
             return [], [Register("f", first + each) for each in range(min(size, 16))]
+        if name in SPECIAL:
+            self.special = f"{name}{register['r']}"
         if name not in FILES:
             return [], [Register(name, register["r"])]
         if name != "a":
             start += register["r"] * self.grf
-        return [(name, dword, mask) for dword, mask in _bytes(start, columns, rows, lanes, step, width)], []
+        return [Extent(name, start, columns, rows, lanes, step, width)], []
+
+
+def _contiguous(space: str, first: int, dwords: int) -> list[Extent]:
+    return [Extent(space, 4 * first, 1, 1, dwords, 0, 4)] if dwords > 0 else []
 
 
 @lru_cache(maxsize=65536)
-def _bytes(start: int, columns: int, rows: int, lanes: int, step: int, width: int) -> tuple[tuple[int, int], ...]:
+def _dwords(extent: Extent) -> tuple[tuple[int, int], ...]:
+    """The dwords of an extent, in order, and which of the four bytes of each."""
+    _, start, columns, rows, lanes, step, width = extent
+    if (columns, rows, step, width) == (1, 1, 0, 4) and not start % 4:
+        return tuple((start // 4 + lane, WHOLE) for lane in range(lanes))
     found: dict[int, int] = {}
     ones = (1 << width) - 1
     for lane in range(lanes):
@@ -269,44 +302,69 @@ def _mme(operand: Node) -> int | None:
 
 
 class Splits:
-    """Which dwords a function uses in parts, and where these begin."""
+    """Which dwords a function uses in parts, where these begin, and so which registers its operands are."""
 
     def __init__(self, all_of_them: Iterable[Operands]) -> None:
-        self._starts: dict[tuple[str, int], int] = {}
-        for operands in all_of_them:
-            for space, dword, mask in (*operands.written, *(span for span, _ in operands.read)):
+        every = {extent for one in all_of_them for extent in (*one.written, *(each for each, _ in one.read))}
+        starts: dict[tuple[str, int], int] = {}
+        for extent in every:
+            for dword, mask in _dwords(extent):
                 if mask != WHOLE:
-                    self._starts[space, dword] = self._starts.get((space, dword), 0) | (mask ^ mask << 1) & 0b1110
-
-    def registers(self, span: Span) -> Iterator[Register]:
-        """The registers of a span."""
-        space, dword, mask = span
-        starts = self._starts.get((space, dword), 0)
-        if mask & 1:
-            yield _register(space, dword)
-        for part in (1, 2, 3):
-            if starts >> part & 1 and mask >> part & 1:
-                yield _register(f"{space}+{part}", dword)
+                    starts[extent.space, dword] = starts.get((extent.space, dword), 0) | (mask ^ mask << 1) & 0b1110
+        self._registers = {extent: tuple(_registers(extent, starts)) for extent in every}
+        self._uses: dict[tuple[Extent, Role], tuple[Use, ...]] = {}
 
     def defs(self, operands: Operands) -> tuple[Register, ...]:
         """What the instruction writes, once each."""
-        found = [register for span in operands.written for register in self.registers(span)]
+        if len(operands.written) == 1 and not operands.defs:
+            return self._registers[operands.written[0]]
+        found = [register for extent in operands.written for register in self._registers[extent]]
         return tuple(dict.fromkeys((*found, *operands.defs)))
 
     def uses(self, operands: Operands) -> tuple[Use, ...]:
         """What the instruction reads, once for each role."""
-        found = [_use(register, role) for span, role in operands.read for register in self.registers(span)]
-        return tuple(dict.fromkeys((*found, *operands.uses)))
+        parts = [self._used(*each) for each in dict.fromkeys(operands.read)]
+        if _are_apart([extent for extent, _ in operands.read]):
+            found = tuple(use for part in parts for use in part)
+            return (*found, *dict.fromkeys(operands.uses)) if operands.uses else found
+        return tuple(dict.fromkeys((*(use for part in parts for use in part), *operands.uses)))
+
+    def _used(self, extent: Extent, role: Role) -> tuple[Use, ...]:
+        found = self._uses.get((extent, role))
+        if found is None:
+            found = tuple(Use(register, role) for register in self._registers[extent])
+            self._uses[extent, role] = found
+        return found
+
+
+def _are_apart(extents: list[Extent]) -> bool:
+    """Whether no two different extents have a dword in common."""
+    bounds = sorted({(each.space, *_bounds(each)) for each in dict.fromkeys(extents)})
+    distinct = len(bounds) == len(set(extents))
+    return distinct and all(one[0] != two[0] or one[2] < two[1] for one, two in pairwise(bounds))
+
+
+@lru_cache(maxsize=65536)
+def _bounds(extent: Extent) -> tuple[int, int]:
+    dwords = _dwords(extent)
+    return dwords[0][0], dwords[-1][0]
+
+
+def _registers(extent: Extent, starts: Mapping[tuple[str, int], int]) -> Iterator[Register]:
+    space = extent.space
+    for dword, mask in _dwords(extent):
+        if mask & 1:
+            yield _register(space, dword)
+        parts = starts.get((space, dword), 0)
+        if parts:
+            for part in (1, 2, 3):
+                if parts >> part & 1 and mask >> part & 1:
+                    yield _register(f"{space}+{part}", dword)
 
 
 @lru_cache(maxsize=65536)
 def _register(space: str, index: int) -> Register:
     return Register(space, index)
-
-
-@lru_cache(maxsize=65536)
-def _use(register: Register, role: Role) -> Use:
-    return Use(register, role)
 
 
 def sources(node: Node) -> Sequence[Node]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from functools import cache
 
 from strop.stalls.instruction import Pend, Wait, When
-from strop.stalls.intel.disassemble import Node, Row
+from strop.stalls.intel.disassemble import Node
 from strop.stalls.intel.operands import sources
 from strop.stalls.intel.sends import is_barrier_signal, is_send
-from strop.stalls.intel.swsb import BadSwsb, Generation, Pipe, Swsb, Token, Unit, decode, field
+from strop.stalls.intel.swsb import Generation, Pipe, Swsb, Token, Unit
 
 TOKENS = {Generation.XE_HPG: 16, Generation.XE_HPC: 32}
 BARRIER = "barrier"
@@ -58,14 +58,6 @@ def pipe(node: Node, generation: Generation) -> Pipe | None:
     elif written == "df":
         return Pipe.LONG
     return Pipe.FLOAT if written in FLOATS else Pipe.INT
-
-
-def scoreboard(row: Row, node: Node, generation: Generation) -> Swsb | None:
-    """The decoded field; None where its pattern is reserved."""
-    try:
-        return decode(field(row.word, generation), generation, unit(node))
-    except BadSwsb:
-        return None
 
 
 def waits(said: Swsb, node: Node, generation: Generation) -> tuple[Wait, ...]:
