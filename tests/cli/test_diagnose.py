@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import lzma
 import re
 import subprocess
 import sys
@@ -17,14 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from strop.cli.main import main
-from strop.errors import DisassemblerMissing
-from strop.stalls.binaries import decode
-from strop.stalls.instruction import Function, Instruction
 from tests.stalls.profiles import writers
+from tests.stalls.sampled import own_kernel
 
 SCHEMA = json.loads(files("strop.stalls").joinpath("schemas/diagnosis.json").read_text("utf-8"))
 ERROR = json.loads(files("strop").joinpath("schemas/error.json").read_text("utf-8"))
-FIXTURES = Path(__file__).resolve().parents[1] / "stalls" / "fixtures" / "nvidia"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "gpu"
 
 
@@ -102,47 +97,6 @@ def test_diagnose_loads_no_tuner() -> None:
     script = "import strop, sys; strop.diagnose; print(*(m for m in sys.modules if m in ('numpy', 'strop._native')))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
-
-
-COLUMNS = (
-    "Warp Stall Sampling (All Samples)",
-    "Warp Stall Sampling (Not-issued Samples)",
-    "stall_long_sb",
-    "stall_selected",
-)
-
-
-def reads(one: Instruction, load: Instruction) -> bool:
-    return bool({use.register for use in one.uses} & set(load.defs))
-
-
-def own_kernel(folder: Path) -> tuple[Path, Path, int]:
-    """A profile of one of our own kernels, its binary, and the pc that stalls."""
-    data = lzma.decompress((FIXTURES / "memory.sm_80.cubin.xz").read_bytes())
-    binary = folder / "memory.cubin"
-    binary.write_bytes(data)
-    try:
-        functions = decode(data, path=str(binary)).functions
-    except DisassemblerMissing as error:
-        pytest.skip(str(error))
-    for function in functions:
-        code = function.instructions
-        for index, load in enumerate(code):
-            if load.opcode.startswith("LDG"):
-                use = next((one for one in code[index + 1 :] if reads(one, load)), None)
-                if use is not None and use.waits:
-                    return _source_page(folder / "source.csv", function, use.pc), binary, use.pc
-    pytest.fail("the fixture has no load that is waited for")
-
-
-def _source_page(path: Path, function: Function, pc: int) -> Path:
-    rows: list[list[Any]] = [["Kernel Name", function.name], ["#", "Address", "Source", *COLUMNS]]
-    for number, one in enumerate(function.instructions):
-        stalled = 90 if one.pc == pc else 0
-        rows.append([number, hex(0x7F0000000000 + one.pc), one.text, stalled + 1, stalled, stalled, 1])
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(rows)
-    return path
 
 
 def test_own_kernel_from_samples_to_load(tmp_path: Path) -> None:

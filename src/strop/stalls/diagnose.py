@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strop.errors import NoSamples, StropError, UnknownKernel, UnknownMethod, UnreadableBinary
+from strop.errors import NoSamples, StropError, UnknownKernel, UnknownMethod
+from strop.stalls.binary_file import read_binary
 from strop.stalls.instruction import Binary
 from strop.stalls.profiles.profile import EmbeddedBinary, KernelProfile, Profile
 from strop.values.diagnosis import Diagnosis, KernelDiagnosis
@@ -103,7 +104,7 @@ class _Library:
     """The binaries at hand, decoded when a kernel needs one."""
 
     def __init__(self, profile: Profile, given: str | Path | None) -> None:
-        self._given = None if given is None else _file(Path(given))
+        self._given = None if given is None else read_binary(Path(given))
         self._embedded = profile.binaries
         self._path = profile.path
         self._decoded: dict[str, Code] = {}
@@ -160,10 +161,3 @@ class _Library:
                 self._failed[key] = error
                 raise
         return self._decoded[key]
-
-
-def _file(path: Path) -> EmbeddedBinary:
-    try:
-        return EmbeddedBinary(name=path.name, data=path.read_bytes(), origin=str(path))
-    except OSError as error:
-        raise UnreadableBinary(path=str(path), reason=error.strerror or str(error)) from None

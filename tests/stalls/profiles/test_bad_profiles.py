@@ -213,7 +213,7 @@ def test_rocpd(tmp_path: Path) -> None:
     refused(path, errors.NoSamples, "empty")
     whole = writers.rocpd(path).read_bytes()
     path.write_bytes(whole[:5000])
-    refused(path, errors.CorruptProfile, "SQLite")
+    refused(path, errors.TruncatedProfile, "announces 20480 bytes")
     with sqlite3.connect(tmp_path / "x.db") as connection:
         connection.execute("CREATE TABLE rocpd_string_1 (x)")
     connection.close()

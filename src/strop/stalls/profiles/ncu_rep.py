@@ -28,6 +28,7 @@ from strop.stalls.profiles.tally import Tally
 FORMAT = "Nsight Compute"
 MAGIC = b"NVR\0"
 _NEWEST = 7  # of the container; unchanged from 2019 to 2025
+_MOST_EMPTY = 1000  # blocks and entries without content: a file that was never filled is zeros to its end
 _STALL = "smsp__pcsamp_warps_issue_stalled_"
 _NOT_ISSUED = "_not_issued"
 _COLLECT = "ncu --set full (or --section SourceCounters --section WarpStateStats), with --import-source yes"
@@ -113,8 +114,12 @@ def _messages(file: Bounded, view: memoryview, report: _Report | None) -> Iterat
     if version > _NEWEST:
         raise NewerProfile(format=FORMAT, path=file.path, found=version, known=f"1 to {_NEWEST}")
     at = 8 + length
+    empty = 0
     while at < file.size:
         length = file.u32(at, "a block")
+        empty += not length
+        if empty > _MOST_EMPTY:
+            raise file.corrupt(f"from offset {at} on there is nothing but zeros")
         file.check(at + 4, length, "a block's header")
         header = view[at + 4 : at + 4 + length]
         at += 4 + length
@@ -129,6 +134,9 @@ def _messages(file: Bounded, view: memoryview, report: _Report | None) -> Iterat
             length = file.u32(at, "an entry")
             if length > end - at - 4:
                 raise file.corrupt(f"an entry of {length} bytes at offset {at} is longer than its block")
+            empty += not length
+            if empty > _MOST_EMPTY:
+                raise file.corrupt(f"from offset {at} on there is nothing but zeros")
             yield entry >= sources, view[at + 4 : at + 4 + length]
             entry += 1
             at += 4 + length

@@ -6,12 +6,13 @@ tables are read, no views: what is in a file that somebody sends isn't run.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from strop.errors import CorruptProfile, MissingProfile, NoSamples, NotAProfile
+from strop.errors import CorruptProfile, MissingProfile, NoSamples, NotAProfile, TruncatedProfile
 from strop.stalls.profiles import rocprofiler
 from strop.stalls.profiles.profile import Place, Profile
 from strop.stalls.profiles.tally import Tally, integer, source
@@ -34,6 +35,7 @@ def read(path: Path) -> Profile:
 
     if not path.is_file():
         raise MissingProfile(path=str(path), reason="there is no such file")
+    _whole(path)
     try:
         database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)
         try:
@@ -43,6 +45,23 @@ def read(path: Path) -> Profile:
             database.close()
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
         raise CorruptProfile(format=FORMAT, path=str(path), what=f"SQLite says: {error}") from None
+
+
+def _whole(path: Path) -> None:
+    """Raise where the file is shorter than its header says: SQLite finds out only when it needs a page that is gone."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+        size = path.stat().st_size
+    except OSError as error:
+        raise MissingProfile(path=str(path), reason=error.strerror or str(error)) from None
+    if len(head) < 100:
+        raise TruncatedProfile(format=FORMAT, path=str(path), what=f"it has {len(head)} bytes")
+    page, changes, pages, counted = struct.unpack_from(">H6xII60xI", head, 16)
+    announced = (65536 if page == 1 else page) * pages
+    if changes == counted and announced > size:  # else an old library wrote it, and the count means nothing
+        what = f"its header announces {announced} bytes, and it has {size}"
+        raise TruncatedProfile(format=FORMAT, path=str(path), what=what)
 
 
 def _restrain(database: sqlite3.Connection, size: int) -> None:

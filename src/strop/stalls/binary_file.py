@@ -1,0 +1,107 @@
+"""Reads a binary that somebody names, of any size: of a large one only what can be GPU code comes into memory."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from strop.errors import UnreadableBinary
+from strop.stalls.binaries import ELF, MACHINES
+from strop.stalls.profiles.profile import EmbeddedBinary
+
+WHOLE = 1 << 28  # bytes; files up to here are read as they are
+MOST = 1 << 30  # bytes of GPU code
+HEADER = 64  # bytes of an ELF header
+NOBITS = 8
+# Where host programs keep it: NVIDIA's containers, and clang's bundles.
+CODE = (b".nv_fatbin", b"__nv_relfatbin", b".hip_fatbin")
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    name: bytes
+    offset: int
+    size: int
+
+
+def read_binary(path: Path) -> EmbeddedBinary:
+    """Read a GPU binary or a host program. Raises :class:`UnreadableBinary`."""
+    try:
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            if size <= WHOLE:
+                data = file.read()
+            else:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                try:
+                    data = _code(mapped, str(path))
+                finally:
+                    with suppress(BufferError):
+                        mapped.close()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableBinary(path=str(path), reason=reason) from None
+    return EmbeddedBinary(name=path.name, data=data, origin=str(path))
+
+
+def _code(file: mmap.mmap, path: str) -> bytes:
+    """Return the part of a large file that can be GPU code, in the form of a file that the decoders know."""
+    head = file[:HEADER]
+    if not head.startswith(ELF):
+        return _part(file, [(0, len(file))], path)
+    try:
+        sections = list(_sections(file))
+    except struct.error:
+        raise UnreadableBinary(path=path, reason="its table of sections lies outside the file") from None
+    (machine,) = struct.unpack_from("<H", head, 18)
+    if machine in MACHINES:
+        # what lies behind the last section is no part of it
+        table, count, entry = _table(file)
+        end = max([HEADER, table + count * entry, _segments(file), *(one.offset + one.size for one in sections)])
+        return _part(file, [(0, min(end, len(file)))], path)
+    # A host program: its header says that the rest is to be searched.
+    wanted = [(one.offset, one.size) for one in sections if one.name in CODE]
+    if not wanted:
+        names = ", ".join(name.decode() for name in CODE)
+        raise UnreadableBinary(path=path, reason=f"it is a host program without GPU code in it (sections {names})")
+    return _part(file, [(0, HEADER), *wanted], path)
+
+
+def _part(file: mmap.mmap, places: list[tuple[int, int]], path: str) -> bytes:
+    size = sum(size for _, size in places)
+    if size > MOST:
+        reason = f"it holds {size:,} bytes of what may be GPU code, and strop reads at most {MOST:,}: extract the one"
+        raise UnreadableBinary(path=path, reason=f"{reason} code object that ran")
+    return b"".join(file[offset : offset + size] for offset, size in places)
+
+
+def _table(file: mmap.mmap) -> tuple[int, int, int]:
+    """Where the table of sections lies, how many it has, how large each is."""
+    (table,) = struct.unpack_from("<Q", file, 40)
+    entry, count = struct.unpack_from("<HH", file, 58)
+    if table and entry >= HEADER and not count:  # too many for the field: the first section has the number
+        (count,) = struct.unpack_from("<Q", file, table + 32)
+    return table, min(count, 1 << 20), entry
+
+
+def _segments(file: mmap.mmap) -> int:
+    """Where the table of segments ends: linkers put it before the sections, NVIDIA's behind them."""
+    (table,) = struct.unpack_from("<Q", file, 32)
+    entry, count = struct.unpack_from("<HH", file, 54)
+    return int(table + count * entry)
+
+
+def _sections(file: mmap.mmap) -> Iterator[_Section]:
+    table, count, entry = _table(file)
+    if not table or entry < HEADER or table + count * entry > len(file):
+        raise struct.error
+    (names,) = struct.unpack_from("<H", file, 62)
+    (start,) = struct.unpack_from("<Q", file, table + names * entry + 24)
+    for number in range(count):
+        name, kind, _, _, offset, size = struct.unpack_from("<IIQQQQ", file, table + number * entry)
+        if kind != NOBITS and offset + size <= len(file):
+            yield _Section(file[start + name : start + name + 32].split(b"\0")[0], offset, size)
