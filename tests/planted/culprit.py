@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tests.planted.machine import Machine, Run, Span
+from tests.planted.machine import Machine, Plant, Run, Span
+from tests.planted.program import FIXED, OPS, Step
 
 LEAST = 0.15  # of the run's time the culprit's latency must be
 MARGIN = 1.5  # times what the second saves
@@ -39,28 +40,54 @@ def candidates(machine: Machine, run: Run) -> list[int]:
 
 
 def twin(machine: Machine, run: Run, culprit: int) -> int | None:
-    """Return the address that, made slow in the culprit's place, leaves the same profile; None if there is none."""
-    steps = {step.address: step for step in machine.program.steps}
+    """Return the address that, made slow in the culprit's place, leaves the same profile; None if there is none.
+
+    Each is tried with the culprit's latency, and with one that costs as much in all where it runs more or less often.
+    """
+    steps = {step.address: step for step in machine.program.steps if step.address in run.executed}
     seen = profile(run)
-    for address in candidates(machine, run):
-        if address == culprit or steps[address].op != steps[culprit].op:
+    (plant,) = (each for each in machine.settings.plants if each.address == culprit)
+    for address, step in steps.items():
+        if address == culprit or not step.is_variable or _family(step.op) != _family(steps[culprit].op):
             continue
-        plants = tuple(
-            replace(plant, address=address) if plant.address == culprit else plant
-            for plant in machine.settings.plants
-            if plant.address != address
-        )
-        other = profile(Machine(machine.program, replace(machine.settings, plants=plants)).run(spans=True))
-        if sum(abs(seen[key] - other[key]) for key in {*seen, *other}) / 2 < SAME:
-            return address
+        if all(pend.when != plant.when for pend in step.pends):
+            continue
+        for cycles in {plant.cycles, _as_costly(machine, run, plant, step)}:
+            plants = (replace(plant, address=address, cycles=cycles),)
+            other = Machine(machine.program, replace(machine.settings, plants=plants))
+            shown = profile(other.run(spans=True))
+            if sum(abs(seen[key] - shown[key]) for key in {*seen, *shown}) / 2 < SAME:
+                return address
     return None
+
+
+def _as_costly(machine: Machine, run: Run, plant: Plant, step: Step) -> tuple[int, int]:
+    """Return the latency of a step that costs as much in all as the plant does."""
+
+    def usual(op: str) -> int:
+        return machine.settings.latency.get(op if plant.when == "result" else "read", (1, 1))[0]
+
+    planted = machine.program.steps[machine.index[plant.address]]
+    times = run.executed[plant.address] / run.executed[step.address]
+    low, high = (usual(step.op) + max(0, int((bound - usual(planted.op)) * times)) for bound in plant.cycles)
+    return low, high
+
+
+# Waits for these look the same in a profile (NVIDIA tells the two families apart, others don't even that).
+NEAR = frozenset({"shared load", "shared store", "constant load", "special", "convert", "double", "tensor", "variable"})
+
+
+def _family(reason: str) -> str:
+    """Return the reason of a wait as far as a profile shows it, other reasons as they are."""
+    op = reason.removeprefix("read ")
+    return "near" if op in NEAR else "far" if op in OPS and op not in FIXED else reason
 
 
 def profile(run: Run) -> defaultdict[tuple[int, str], float]:
     """Return the share of the warps' time of each step and reason: what endless samples would show."""
     cycles: Counter[tuple[int, str]] = Counter()
     for span in spans(run):
-        cycles[span.step, span.reason] += span.end - span.start
+        cycles[span.step, _family(span.reason)] += span.end - span.start
     whole = cycles.total()
     return defaultdict(float, {key: count / whole for key, count in cycles.items()})
 

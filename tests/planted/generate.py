@@ -12,9 +12,10 @@ import random
 from collections import Counter
 from dataclasses import replace
 
-from tests.planted.cases import FOLDER, Case, how, write
+from tests.planted.case import FOLDER, Case, how, write
 from tests.planted.culprit import LEAST, MARGIN, savings, twin
-from tests.planted.kinds import KINDS, holds, plant
+from tests.planted.kinds import KINDS, fits, holds, plant
+from tests.planted.loops import outcomes
 from tests.planted.machine import Machine, Settings
 from tests.planted.program import Program, load
 from tests.planted.sampler import sample
@@ -43,12 +44,13 @@ def draw(vendor: str, seed: str, count: int, name: str, refused: Counter[str]) -
     """Draw that many cases, the vendor's kinds in turn; a kind that can't be drawn is left out and counted."""
     programs = sorted(load(vendor).values(), key=lambda program: program.id)
     kinds = KINDS[vendor]
+    fitting = {kind: [program for program in programs if fits(kind, program)] for kind in kinds}
     found: list[Case] = []
     for number in range(count):
         rng = random.Random(hashlib.sha256(f"{seed}/{vendor}/{number}".encode()).digest())
         for shift in range(len(kinds)):
             kind = kinds[(number + shift) % len(kinds)]
-            case = _case(kind, programs, rng, refused)
+            case = _case(kind, fitting[kind], rng, refused)
             if case is not None:
                 found.append(replace(case, id=f"{vendor}-{name}-{number}"))
                 break
@@ -61,12 +63,8 @@ def _case(kind: str, programs: list[Program], rng: random.Random, refused: Count
         program = rng.choice(programs)
         settings = draw_settings(program, rng)
         try:
-            dry = Machine(program, settings).run()
+            dry = Machine(program, settings).run(limit=MOST_STEPS)
         except RuntimeError:
-            refused["too long"] += 1
-            continue
-        steps = sum(dry.executed.values())
-        if steps > MOST_STEPS:
             refused["too long"] += 1
             continue
         chosen = plant(kind, program, dry.executed, settings, rng)
@@ -129,40 +127,13 @@ def draw_settings(program: Program, rng: random.Random) -> Settings:
     return Settings(
         seed=rng.getrandbits(32),
         latency=latency,
-        branches=branches(program, rng),
+        branches=outcomes(program, rng.randint(2, 12), rng.randint(2, 6), rng=rng),
         pipes=pipes,
         schedulers=rng.choice((1, 1, 2)),
         warps=rng.randint(1, 6),
         policy=rng.choice(("gto", "rr")),
         alu=rng.randint(3, 7),
     )
-
-
-def branches(program: Program, rng: random.Random) -> dict[int, tuple[int, ...]]:
-    """Draw outcomes: loops make 2 to 12 trips, a branch forward is seldom taken."""
-    numbers = {step.address: number for number, step in enumerate(program.steps)}
-    backward = {
-        number: numbers[step.targets[0]]
-        for number, step in enumerate(program.steps)
-        if step.targets and step.targets[0] <= step.address
-    }
-    drawn: dict[int, tuple[int, ...]] = {}
-    for number, step in enumerate(program.steps):
-        if not step.conditional:
-            continue
-        trips = rng.randint(2, 12)
-        loops = [(head, tail) for tail, head in backward.items() if head <= number <= tail]
-        if number in backward:
-            drawn[step.address] = (trips - 1, 1)
-        elif any(not program.steps[tail].conditional and _leaves(step.targets, numbers, tail) for _, tail in loops):
-            drawn[step.address] = (0, trips, 1, 0)  # the exit of a loop that ends in a jump back
-        else:
-            drawn[step.address] = (1, 0) if rng.random() < 0.15 and not loops and step.targets else (0, 1)
-    return drawn
-
-
-def _leaves(targets: tuple[int, ...], numbers: dict[int, int], tail: int) -> bool:
-    return not targets or numbers[targets[0]] > tail
 
 
 if __name__ == "__main__":

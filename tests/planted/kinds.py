@@ -17,17 +17,30 @@ from collections import Counter
 from collections.abc import Callable
 
 from tests.planted.culprit import spans
+from tests.planted.loops import hottest
 from tests.planted.machine import BARRIER, Plant, Run, Settings
 from tests.planted.program import Program, Step
 
 KINDS = {
     "nvidia": ("slow-load", "loop-carried", "shared-scoreboard", "war", "spill", "hand-off", "counter"),
-    "amd": ("slow-load", "loop-carried", "shared-scoreboard", "war", "spill", "hand-off", "counter"),
-    "intel": ("slow-load", "loop-carried", "shared-scoreboard", "war", "spill", "hand-off", "token"),
+    # AMD's vector memory reads its operands when it's issued; an Intel token is one operation's.
+    "amd": ("slow-load", "loop-carried", "shared-scoreboard", "spill", "hand-off", "counter"),
+    "intel": ("slow-load", "loop-carried", "war", "spill", "hand-off", "token"),
 }
-LOADS = ("global load", "constant load", "scalar load", "atomic")
+LOADS = ("global load", "scalar load", "atomic")
 SHARED = ("shared load", "shared store", "async copy")
 LOCAL = ("local load", "local store")
+
+
+def fits(kind: str, program: Program) -> bool:
+    """Say whether a program has, in its loops, what a case of this kind makes slow."""
+    inside = hottest(program)
+    steps = [step for step in program.steps if step.address in inside and step.is_variable]
+    if kind == "war":
+        return any(pend.when == "read" for step in steps for pend in step.pends)
+    if kind == "hand-off":
+        return any(step.op == "barrier" for step in program.steps)
+    return any(step.op in (LOCAL if kind == "spill" else (*LOADS, *SHARED)) for step in steps)
 
 
 def plant(kind: str, program: Program, ran: dict[int, int], settings: Settings, rng: random.Random) -> Plant | None:

@@ -115,7 +115,7 @@ class Machine:
         self.without: int | None = None
         self.warps: list[_Warp] = []
 
-    def run(self, *, without: int | None = None, spans: bool = False) -> Run:
+    def run(self, *, without: int | None = None, spans: bool = False, limit: int = LIMIT) -> Run:
         """Run to the end. `without`: the operations of this address take one cycle, nothing else changes."""
         chosen = self.settings
         self.without = without
@@ -153,8 +153,8 @@ class Machine:
                 steps += 1
                 self._issue(best, step, now)
                 soonest = now + 1
-            if steps > LIMIT:
-                raise RuntimeError(f"{self.program.id}: more than {LIMIT} steps")
+            if steps > limit:
+                raise RuntimeError(f"{self.program.id}: more than {limit} steps")
             if soonest is None:
                 break
             now = max(now + 1, soonest)

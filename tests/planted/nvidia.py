@@ -200,8 +200,8 @@ def word(program: Program, sample: Sample) -> str:
     return REASONS.get(sample.reason.removeprefix("read "), "short_scoreboard")
 
 
-def write(program: Program, samples: Sequence[Sample], folder: Path, *, seed: int) -> tuple[Path, Path | None]:
-    """Write the samples as a report with the cubin inside, or as CSV beside the cubin: (profile, binary to name).
+def write(program: Program, samples: Sequence[Sample], folder: Path, *, seed: int) -> Path:
+    """Write the samples as a report with the cubin inside, or as CSV beside the cubin.
 
     The seed decides which.
     """
@@ -210,10 +210,9 @@ def write(program: Program, samples: Sequence[Sample], folder: Path, *, seed: in
         counts[word(program, each)][program.steps[each.step].address] += 1
     binary = lzma.decompress((FOLDER / program.fixture).read_bytes())
     if seed % 2:
-        return _report(program, counts, binary, folder / "profile.ncu-rep"), None
-    beside = folder / program.fixture.removesuffix(".xz")
-    beside.write_bytes(binary)
-    return _csv(program, counts, folder / "profile.csv"), beside
+        return _report(program, counts, binary, folder / "profile.ncu-rep")
+    (folder / program.fixture.removesuffix(".xz")).write_bytes(binary)
+    return _csv(program, counts, folder / "profile.csv")
 
 
 def _csv(program: Program, counts: dict[str, Counter[int]], path: Path) -> Path:
