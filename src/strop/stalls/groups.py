@@ -113,6 +113,7 @@ _NEEDS = {
 }
 _WAITS = re.compile(r"waits on (\S+) \((\w+)\)")
 _READS = re.compile(r"reads its result \(\w+\)")
+_EXACTLY = re.compile(r"latency (\d+) to \1 cycles")
 _EXPOSED = re.compile(r"(latency .*); (\d+) to (\d+) exposed")
 
 
@@ -142,6 +143,8 @@ def told(evidence: Sequence[str]) -> Iterator[str]:
             several = waits[line]
             yield f"waits on {', '.join(sorted(several))}: {_NEEDS.get(line, line)}"
         elif line in exposed:
-            yield f"{line}; {exposed[line][0]} to {exposed[line][1]} of them exposed"
+            low, high = exposed[line]
+            latency = _EXACTLY.sub(r"latency \1 cycles", line)
+            yield f"{latency}; {f'{low} to {high}' if high else 'none'} of them exposed"
         else:
             yield line

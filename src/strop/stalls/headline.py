@@ -180,6 +180,10 @@ NOUNS = {
     "atomic_contention": "atomic operation",
     "barrier_skew": "instruction before the barrier",
     "war_operand_wait": "operands to be read",
+    "fixed_latency_chain": "arithmetic",
+    "sfu_chain": "special function",
+    "convert_chain": "conversion",
+    "int_address_chain": "address arithmetic",
 }
 VERBS = {
     "barrier_skew": "awaited",
