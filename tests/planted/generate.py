@@ -75,6 +75,9 @@ def _case(kind: str, programs: list[Program], rng: random.Random, refused: Count
         if not holds(kind, program, run, chosen.address):
             refused["not of the kind"] += 1
             continue
+        if 1 - machine.run(without=chosen.address).cycles / run.cycles < LEAST:
+            refused["no margin"] += 1
+            continue
         ranked = savings(machine, run)
         (most, culprit), (second, _) = ranked[0], ranked[1] if len(ranked) > 1 else (0.0, -1)
         if culprit != chosen.address:

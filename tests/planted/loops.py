@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from tests.planted.program import Program, Step
 
@@ -20,8 +21,7 @@ def outcomes(program: Program, trips: int, inner: int, *, rng: random.Random) ->
     `trips` is how often an outermost loop goes round, `inner` how often one inside it.
     """
     steps = program.steps
-    graph = [_successors(program, number) for number in range(len(steps))]
-    loops = _components(graph, range(len(steps)))
+    graph, loops = _known(program)
     found: dict[int, tuple[int, ...]] = {}
     for number, step in enumerate(steps):
         if step.conditional and step.targets and len(graph[number]) == 2:
@@ -31,9 +31,15 @@ def outcomes(program: Program, trips: int, inner: int, *, rng: random.Random) ->
 
 def hottest(program: Program) -> frozenset[int]:
     """Return the addresses of the steps inside loops."""
-    graph = [_successors(program, number) for number in range(len(program.steps))]
-    loops = _components(graph, range(len(graph)))
-    return frozenset(program.steps[number].address for number in loops)
+    return frozenset(program.steps[number].address for number in _known(program)[1])
+
+
+@lru_cache(maxsize=256)
+def _known(program: Program) -> tuple[list[tuple[int, ...]], dict[int, int]]:
+    """Return the graph of steps, and the loop of each step that is in one."""
+    places = {step.address: number for number, step in enumerate(program.steps)}
+    graph = [_successors(program, number, places) for number in range(len(program.steps))]
+    return graph, _components(graph, range(len(graph)))
 
 
 def _outcome(
@@ -61,11 +67,10 @@ def _round(trips: int, *, stays: bool) -> tuple[int, ...]:
     return (trips - 1, 1) if stays else (0, trips - 1, 1, 0)
 
 
-def _successors(program: Program, number: int) -> tuple[int, ...]:
+def _successors(program: Program, number: int, places: Mapping[int, int]) -> tuple[int, ...]:
     step: Step = program.steps[number]
     if step.exits and not step.conditional:
         return ()
-    places = {each.address: place for place, each in enumerate(program.steps)}
     away = tuple(places[target] for target in step.targets if target in places)
     if away and not step.conditional:
         return away

@@ -36,8 +36,8 @@ __kernel void branchy(IN a, IN b, IN c, OUT y, int n, int s) {
     y[get_global_id(0)] = r;
 }
 
-// loop-carried: what one round loads, the next uses
-__kernel void ahead2(IN a, IN b, OUT y, int n, int s) {
+// loop-carried: what one round loads, the next uses (volatile: the compiler leaves the loads where they stand)
+__kernel void ahead2(__global const volatile float *a, __global const volatile float *b, OUT y, int n, int s) {
     int i = get_global_id(0);
     float p = y[i], q = y[i + 1], r = 0;
     for (int k = 0; k < n; ++k) {
@@ -49,7 +49,7 @@ __kernel void ahead2(IN a, IN b, OUT y, int n, int s) {
     }
     y[get_global_id(0)] = r;
 }
-__kernel void ahead4(IN a, OUT y, int n, int s) {
+__kernel void ahead4(__global const volatile float *a, OUT y, int n, int s) {
     int i = get_global_id(0);
     float p = y[i], q = y[i + 1], u = y[i + 2], v = y[i + 3], r = 0;
     for (int k = 0; k < n; ++k, i += s) {
