@@ -22,11 +22,26 @@ namespace {
 
 PyObject* fault_type = nullptr;
 
+Geometry geometry_of(const std::map<std::string, double>& values) {
+  const NamedValues named(values);
+  const Geometry g = Geometry::from(named);
+  if (!named.unused().empty()) throw std::invalid_argument("no parameter is called " + named.unused());
+  return g;
+}
+
+nb::dict work_of(const State& state) {
+  const Work& w = state.work;
+  nb::dict d;
+  d["macs"] = w.macs, d["steps"] = w.steps, d["preloads"] = w.preloads, d["loads"] = w.loads, d["stores"] = w.stores;
+  d["load_bytes"] = w.load_bytes, d["store_bytes"] = w.store_bytes, d["zero_rows"] = w.zero_rows;
+  return d;
+}
+
 // The untimed machine with a memory of its own: what tests of commands need, without a core.
 class Bench {
  public:
   Bench(const std::map<std::string, double>& values, uint64_t base, uint64_t size, bool strict, int poison)
-      : memory_(size, base), executor_(geometry(values), memory_, strict, static_cast<uint8_t>(poison)) {}
+      : memory_(size, base), executor_(geometry_of(values), memory_, strict, static_cast<uint8_t>(poison)) {}
 
   std::vector<uint64_t> execute(const std::vector<std::tuple<int, uint64_t, uint64_t>>& commands) {
     std::vector<uint64_t> results;
@@ -56,25 +71,10 @@ class Bench {
     return masks;
   }
 
-  nb::dict work() {
-    const Work& w = executor_.state().work;
-    nb::dict d;
-    d["macs"] = w.macs, d["steps"] = w.steps, d["preloads"] = w.preloads, d["loads"] = w.loads, d["stores"] = w.stores;
-    d["load_bytes"] = w.load_bytes, d["store_bytes"] = w.store_bytes, d["zero_rows"] = w.zero_rows;
-    return d;
-  }
-
   rocket::Memory& memory() { return memory_; }
   Functional& executor() { return executor_; }
 
  private:
-  static Geometry geometry(const std::map<std::string, double>& values) {
-    const NamedValues named(values);
-    const Geometry g = Geometry::from(named);
-    if (!named.unused().empty()) throw std::invalid_argument("no parameter is called " + named.unused());
-    return g;
-  }
-
   const LocalMemory& local(bool accumulator, int first, int count) {
     const LocalMemory& memory = accumulator ? executor_.state().accumulator : executor_.state().scratchpad;
     if (first < 0 || count < 0 || first > memory.rows() || count > memory.rows() - first)
@@ -118,7 +118,16 @@ void bind_gemmini(nb::module_& m) {
       nullptr);
   if (fault_type == nullptr) throw nb::python_error();
   m.attr("CommandFault") = nb::borrow(fault_type);
-  nb::class_<Bench>(m, "GemminiBench", "The untimed Gemmini with a memory of its own, for lists of commands.")
+  nb::class_<Functional, rocket::Coprocessor>(m, "GemminiUntimed", "The untimed Gemmini, for a Machine to drive.")
+      .def("__init__", [](Functional* self, rocket::Memory& memory, const std::map<std::string, double>& values,
+                          bool strict, int poison) {
+        new (self) Functional(geometry_of(values), memory, strict, static_cast<uint8_t>(poison));
+      }, "memory"_a, "values"_a = std::map<std::string, double>(), "strict"_a = true, "poison"_a = 0xA5,
+           nb::keep_alive<1, 2>())
+      .def("reset", &Functional::reset)
+      .def("work", [](Functional& f) { return work_of(f.state()); }, "What was done: macs, steps, bytes, ...")
+      .def_prop_ro("commands", &Functional::commands, "Executed so far, those that loops make not counted.");
+  nb::class_<Bench>(m, "GemminiUntimedBench", "The untimed Gemmini with a memory of its own, for lists of commands.")
       .def(nb::init<const std::map<std::string, double>&, uint64_t, uint64_t, bool, int>(),
            "values"_a = std::map<std::string, double>(), "base"_a = rocket::Memory::kDefaultBase,
            "size"_a = uint64_t{1} << 20, "strict"_a = true, "poison"_a = 0xA5,
@@ -135,7 +144,7 @@ void bind_gemmini(nb::module_& m) {
       }, "begin"_a, "end"_a)
       .def("rows", &Bench::rows, "accumulator"_a, "first"_a, "count"_a, "Bytes of rows of a local memory.")
       .def("written", &Bench::written, "accumulator"_a, "first"_a, "count"_a, "A mask of columns for each row.")
-      .def("work", &Bench::work, "What was done: macs, steps, bytes, ...")
+      .def("work", [](Bench& b) { return work_of(b.executor().state()); }, "What was done: macs, steps, bytes, ...")
       .def("reset", [](Bench& b) { b.executor().reset(); });
 }
 

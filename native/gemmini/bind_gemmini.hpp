@@ -1,4 +1,4 @@
-// Registers the Gemmini part of strop._native.
+// Registers the Gemmini part of strop._native; bind_rocket comes first (Memory and Coprocessor are its).
 #pragma once
 
 #include <nanobind/nanobind.h>
