@@ -38,7 +38,7 @@ def lines(judgement: Judgement) -> Iterator[str]:
         for name, part in sorted(found.parts.items(), key=lambda row: -row[1]):
             yield f"  {name:10}{part:>14,} {found.unit:8}{part / max(found.total, 1):>7.1%}"
         for cause in account.kernels[0].causes[:5]:
-            low, high = cause.share_of_time
+            high = cause.share_of_time[1]
             at = f"line {cause.stall_site.line}" if cause.stall_site.line else cause.stall_site.text or "?"
             source = cause.cause_site
             of = "" if source is None else f" for line {source.line}" if source.line else f" for {source.text}"
@@ -89,7 +89,7 @@ def described(problem: Problem) -> Iterator[str]:
     yield f"compared   {'exactly' if exact else f'to {problem.tolerance.relative:g} of the terms that are summed'}"
     yield f"inputs     {', '.join(problem.families)}"
     if problem.target == "gemmini":
-        yield f"loops      {'the loop unrollers may be used' if problem.fsm else 'no loop unrollers (write +fsm for them)'}"
+        yield f"loops      {'the unrollers may be used' if problem.fsm else 'no unrollers (write +fsm for them)'}"
     yield f"rewrites   {'algebraic ones are allowed' if problem.rewrites else 'none: every multiply-add is to be done'}"
     yield f"start code {', '.join(problem.starts)}: strop problems {problem.id} --start NAME"
 
