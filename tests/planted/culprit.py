@@ -18,11 +18,12 @@ LEAST = 0.15  # of the run's time the culprit's latency must be
 MARGIN = 1.5  # times what the second saves
 SAME = 0.10  # total variation between two profiles that samples of some hundreds can't tell apart
 CANDIDATES = 16
+STALLS = 2  # longest stalls that are looked at for operations that overlap
 
 
 def savings(machine: Machine, run: Run) -> list[tuple[float, int]]:
     """Return the share of the time that each candidate's latency costs, most first, with its address."""
-    found = [(1 - machine.run(without=address).cycles / run.cycles, address) for address in candidates(machine, run)]
+    found = [(1 - machine.run(without=[address]).cycles / run.cycles, address) for address in candidates(machine, run)]
     return sorted(found, reverse=True)
 
 
@@ -81,6 +82,43 @@ def _family(reason: str) -> str:
     """Return the reason of a wait as far as a profile shows it, other reasons as they are."""
     op = reason.removeprefix("read ")
     return "near" if op in NEAR else "far" if op in OPS and op not in FIXED else reason
+
+
+def together(machine: Machine, run: Run, culprit: int) -> float:
+    """Return the share of the time that goes with all those that the longest stall is for, where they don't include
+    the culprit: operations that overlap hide one another from an experiment with one.
+    """
+    steps = machine.program.steps
+    stalls: Counter[int] = Counter()
+    for span in spans(run):
+        if span.culprit is not None:
+            stalls[span.step] += span.end - span.start
+    for stalled, _ in stalls.most_common(STALLS):
+        awaited = {span.culprit for span in spans(run) if span.step == stalled and span.culprit is not None}
+        burst = {steps[at].address for number in awaited for at in _burst(machine, number)}
+        if culprit not in burst and len(burst) > 1:
+            share = 1 - machine.run(without=burst).cycles / run.cycles
+            if share > LEAST:
+                return share
+    return 0.0
+
+
+def _burst(machine: Machine, number: int) -> Iterator[int]:
+    """Yield the operations of one kind that are issued next to one another, nothing between them waiting for one."""
+    steps = machine.program.steps
+    for way in (-1, 1):
+        at = number
+        while 0 <= at < len(steps) and (at == number or not _waits(steps[at])):
+            if steps[at].op == steps[number].op:
+                yield at
+            at += way
+
+
+def _waits(step: Step) -> bool:
+    own = {pend.resource for pend in step.pends}
+    return step.op == "barrier" or any(
+        wait.resource not in own and not wait.resource.endswith(("@", ".src")) for wait in step.waits
+    )
 
 
 def profile(run: Run) -> defaultdict[tuple[int, str], float]:

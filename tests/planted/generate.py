@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import replace
 
 from tests.planted.case import FOLDER, Case, how, write
-from tests.planted.culprit import LEAST, MARGIN, savings, twin
+from tests.planted.culprit import LEAST, MARGIN, savings, together, twin
 from tests.planted.kinds import KINDS, fits, holds, plant
 from tests.planted.loops import outcomes
 from tests.planted.machine import Machine, Settings
@@ -75,7 +75,7 @@ def _case(kind: str, programs: list[Program], rng: random.Random, refused: Count
         if not holds(kind, program, run, chosen.address):
             refused["not of the kind"] += 1
             continue
-        if 1 - machine.run(without=chosen.address).cycles / run.cycles < LEAST:
+        if 1 - machine.run(without=[chosen.address]).cycles / run.cycles < LEAST:
             refused["no margin"] += 1
             continue
         ranked = savings(machine, run)
@@ -84,6 +84,8 @@ def _case(kind: str, programs: list[Program], rng: random.Random, refused: Count
             refused["another costs more"] += 1
         elif most < LEAST or most < MARGIN * second:
             refused["no margin"] += 1
+        elif together(machine, run, culprit) * MARGIN > most:
+            refused["several that overlap cost as much"] += 1
         elif twin(machine, run, culprit) is not None:
             refused["same profile as another's"] += 1
         else:

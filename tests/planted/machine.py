@@ -8,6 +8,7 @@ instruction's latency away leaves every other draw as it was: the counterfactual
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tests.planted.program import FIXED, Program, Step
@@ -112,13 +113,13 @@ class Machine:
         self.program, self.settings = program, settings
         self.index = {step.address: number for number, step in enumerate(program.steps)}
         self.planted = {(plant.address, plant.when): plant for plant in settings.plants}
-        self.without: int | None = None
+        self.without: frozenset[int] = frozenset()
         self.warps: list[_Warp] = []
 
-    def run(self, *, without: int | None = None, spans: bool = False, limit: int = LIMIT) -> Run:
-        """Run to the end. `without`: the operations of this address take one cycle, nothing else changes."""
+    def run(self, *, without: Collection[int] = (), spans: bool = False, limit: int = LIMIT) -> Run:
+        """Run to the end. `without`: the operations of these addresses take one cycle, nothing else changes."""
         chosen = self.settings
-        self.without = without
+        self.without = frozenset(without)
         self.warps = [_Warp(number, number // chosen.warps) for number in range(chosen.schedulers * chosen.warps)]
         groups = [self.warps[at : at + chosen.warps] for at in range(0, len(self.warps), chosen.warps)]
         pipes: dict[tuple[int, str], int] = {}
@@ -262,7 +263,7 @@ class Machine:
     def _latency(self, warp: _Warp, step: Step, when: str) -> int:
         if step.op in FIXED and (step.address, when) not in self.planted:
             return self.settings.alu if step.op == "alu" else 1
-        if step.address == self.without:
+        if step.address in self.without:
             return 1
         plant = self.planted.get((step.address, when))
         if plant is not None and (plant.warps is None or warp.number in plant.warps):
