@@ -115,6 +115,14 @@ def test_own_kernel_from_samples_to_load(tmp_path: Path) -> None:
     assert "(LDG" in said
 
 
+def test_the_example_says_what_the_readme_says() -> None:
+    root = Path(__file__).resolve().parents[2]
+    said = run(root / "examples" / "spmv").stdout.splitlines()[0]
+    claim = "wait for the load at spmv.hip:6 (global_load_dwordx2, 1 per iteration, dependent address chain of depth 2)"
+    assert claim in said
+    assert claim in " ".join((root / "README.md").read_text("utf-8").split())
+
+
 def real() -> list[Path]:
     if not DATA.is_dir():
         return []
