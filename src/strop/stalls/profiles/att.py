@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from strop.errors import NoSamples
 from strop.stalls.profiles import rocprofiler
-from strop.stalls.profiles.profile import KernelProfile, Place, Reason
+from strop.stalls.profiles.beside import binaries_near
+from strop.stalls.profiles.profile import KernelProfile, Place, Profile, Reason
 from strop.stalls.profiles.tally import Tally, source
 
 COLLECT = "rocprofv3 --att, or PC sampling opened in the rocprof compute viewer"
@@ -86,6 +89,26 @@ class Listing:
         kernel.cycles.add(place, Reason.ISSUED, "issue", row.latency - row.stall)
         kernel.cycles.add(place, Reason.OTHER, "stall", row.stall)
         kernel.cycles.add(place, Reason.OTHER, "idle", row.idle)
+
+    def profile(
+        self, path: Path, *, reader: str, format: str, sources: dict[str, str] | None = None, notes: Sequence[str] = ()
+    ) -> Profile:
+        """Return the profile of the rows so far. Raises :class:`NoSamples`, which names the `reader`'s format."""
+        unit, kernels = self.kernels()
+        if not kernels:
+            why = "every count is 0 or missing" if self._kernels else "it has no rows"
+            raise NoSamples(format=reader, path=str(path), why=why, collect=COLLECT)
+        without = ("the thread trace gives cycles of stalls but no reasons",) if unit == "cycles" else ()
+        return Profile(
+            path=str(path),
+            format=format,
+            vendor="amd",
+            unit=unit,
+            kernels=kernels,
+            binaries=binaries_near(path),
+            sources=sources or {},
+            notes=(*without, *notes),
+        )
 
     def kernels(self) -> tuple[str, tuple[KernelProfile, ...]]:
         """Return the unit, `samples` or `cycles`, and the kernels that have any, the costliest first."""

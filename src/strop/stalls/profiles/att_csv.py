@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from strop.errors import NoSamples, NotAProfile
-from strop.stalls.profiles.att import COLLECT, Listing, Row
-from strop.stalls.profiles.beside import binaries_near
+from strop.errors import NotAProfile
+from strop.stalls.profiles.att import Listing, Row
 from strop.stalls.profiles.profile import Profile
 from strop.stalls.profiles.rows import Columns, rows
 from strop.stalls.profiles.tally import number
@@ -50,15 +49,4 @@ def read(path: Path) -> Profile:
                 stalled=count("Stalled"),
             )
         )
-    unit, kernels = listing.kernels()
-    if not kernels:
-        raise NoSamples(format=FORMAT, path=str(path), why="every count is 0 or missing", collect=COLLECT)
-    return Profile(
-        path=str(path),
-        format="att",
-        vendor="amd",
-        unit=unit,
-        kernels=kernels,
-        binaries=binaries_near(path),
-        notes=("the thread trace gives cycles of stalls but no reasons",) if unit == "cycles" else (),
-    )
+    return listing.profile(path, reader=FORMAT, format="att")

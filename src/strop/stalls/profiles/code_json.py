@@ -7,9 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from strop.errors import CorruptProfile, NewerProfile, NoSamples, NotAProfile, StropError
-from strop.stalls.profiles.att import COLLECT, Listing, Row
-from strop.stalls.profiles.beside import binaries_near
+from strop.errors import CorruptProfile, NewerProfile, NotAProfile, StropError
+from strop.stalls.profiles.att import Listing, Row
 from strop.stalls.profiles.json_stream import open_json
 from strop.stalls.profiles.profile import Profile
 from strop.stalls.profiles.tally import integer, shown
@@ -26,31 +25,14 @@ def read(path: Path) -> Profile:
     """Read the listing at `path`. The header stands after the rows, so the file is gone through twice."""
     names = _header(path)
     at = {name: position for position, name in enumerate(names)}
-    if missing := [name for name in _COLUMNS if name not in at and name != "_"]:
-        raise CorruptProfile(format=FORMAT, path=str(path), what=f"its header lacks {', '.join(missing)}")
+    if lacks := [name for name in _COLUMNS if name not in at and name != "_"]:
+        raise CorruptProfile(format=FORMAT, path=str(path), what=f"its header lacks {', '.join(lacks)}")
     listing = Listing()
-    rows = 0
-    for row in _rows(path):
-        rows += 1
-        listing.add(_row(row, at, f"row {rows}", path))
-    unit, kernels = listing.kernels()
-    if not kernels:
-        why = "it has no rows" if not rows else "every count is 0"
-        raise NoSamples(format=FORMAT, path=str(path), why=why, collect=COLLECT)
-    sources, missing_sources = _sources(path)
-    notes = ["the thread trace gives cycles of stalls but no reasons"] if unit == "cycles" else []
-    if missing_sources:
-        notes.append(f"{missing_sources} source files named in snapshots.json aren't beside it")
-    return Profile(
-        path=str(path),
-        format="code-json",
-        vendor="amd",
-        unit=unit,
-        kernels=kernels,
-        binaries=binaries_near(path),
-        sources=sources,
-        notes=tuple(notes),
-    )
+    for number, row in enumerate(_rows(path), 1):
+        listing.add(_row(row, at, f"row {number}", path))
+    sources, missing = _sources(path)
+    notes = [f"{missing} source files named in snapshots.json aren't beside it"] if missing else []
+    return listing.profile(path, reader=FORMAT, format="code-json", sources=sources, notes=notes)
 
 
 def _header(path: Path) -> list[str]:
