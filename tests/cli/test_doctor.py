@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from strop import doctor as examination
 from strop.bench.isolation.layers import PURPOSES, Sandbox
 from strop.cli.doctor import doctor
+from strop.errors import BadSandbox
 from strop.settings import TABLE, scope
 from strop.stalls.amd import disassemble as amd
 from strop.stalls.intel import disassemble as intel
@@ -199,3 +200,14 @@ def test_nothing_is_said_where_every_disassembler_is_here(monkeypatch: pytest.Mo
     found = as_json()
     assert found["disassemblers"]["install"] is None
     assert not any("disassembler" in note for note in found["notes"])
+
+
+@pytest.mark.usefixtures("native")
+def test_a_machine_that_runs_no_foreign_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> tuple[Any, ...]:
+        raise BadSandbox(layer="user", reason="not permitted")
+
+    monkeypatch.setattr("strop.stalls.disassemblers.intel.tools", fails)
+    found = as_json()
+    assert found["ok"]
+    assert found["disassemblers"]["vendors"][2]["tools"] == []

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from strop.errors import StropError
 from strop.stalls.amd import disassemble as amd
 from strop.stalls.amd.code_object import architectures
 from strop.stalls.intel import disassemble as intel
@@ -19,6 +20,7 @@ from strop.stalls.nvidia import disassemble as nvidia
 NVIDIA = (70, 72, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121)
 VOLTA = ("sm_70", "sm_72")
 INTEL = {Generation.XE_HPG: "Xe-HPG (dg2)", Generation.XE_HPC: "Xe-HPC (pvc)"}
+T = TypeVar("T")
 EXTRAS = "pip install 'strop[{}]'"
 
 
@@ -105,6 +107,14 @@ def spans(chosen: Iterable[str], whole: Sequence[str]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs if run)
 
 
+def _found(tools: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
+    """What is here; nothing where programs can't be run at all, which the sandbox's rows say."""
+    try:
+        return tools()
+    except StropError:
+        return ()
+
+
 def _covered(names: Iterable[tuple[str, Any]], covers: Callable[[Any], bool]) -> tuple[str, ...]:
     return tuple(name for name, one in names if covers(one))
 
@@ -118,7 +128,7 @@ def _nvidia() -> Vendor:
             version=f"CUDA {tool.release[0]}.{tool.release[1]}" if any(tool.release) else "it doesn't say",
             covers=_covered(names, tool.covers),
         )
-        for tool in nvidia.tools()
+        for tool in _found(nvidia.tools)
     )
     missing = [name for name, _ in names if not any(name in tool.covers for tool in tools)]
     volta = ["volta"] if any(name in VOLTA for name in missing) else []
@@ -130,7 +140,7 @@ def _amd() -> Vendor:
     names = [(one.isa, one) for one in sorted(architectures().values(), key=lambda one: _order(one.isa))]
     tools = tuple(
         Disassembler(name=tool.name, path=tool.path, version=f"LLVM {tool.llvm}", covers=_covered(names, tool.covers))
-        for tool in amd.tools()
+        for tool in _found(amd.tools)
     )
     return Vendor(name="AMD", architectures=tuple(name for name, _ in names), tools=tools, extras=("amd",))
 
@@ -142,6 +152,6 @@ def _order(isa: str) -> tuple[bool, int, str]:
 def _intel() -> Vendor:
     tools = tuple(
         Disassembler(name="iga64", path=tool.path, version=tool.version, covers=tuple(INTEL.values()))
-        for tool in intel.tools()
+        for tool in _found(intel.tools)
     )
     return Vendor(name="Intel", architectures=tuple(INTEL.values()), tools=tools, packages=(intel.PACKAGE,))
