@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Callable, Iterator
 
@@ -10,6 +11,7 @@ import pytest
 from strop.errors import UnreadableBinary
 from strop.stalls import binaries
 from strop.stalls.amd.bundle import BUNDLE
+from strop.stalls.amd.disassemble import parse
 from strop.stalls.amd.listing import decode_listing
 from strop.stalls.nvidia.fatbin import MAGIC, ZSTD, cubins
 from tests.stalls.amd import fixtures as amd
@@ -105,3 +107,20 @@ def test_listings_that_no_disassembler_wrote() -> None:
     assert [each.known for each in function.instructions] == [False, False, False, False, True, False, False, True]
     with pytest.raises(UnreadableBinary, match="spans more than"):
         decode_listing([("k", [rows[0], (1 << 62, "s_endpgm", None)])], path="hostile")
+
+
+def test_instructions_without_their_operands() -> None:
+    """Whatever is left of a text, it isn't a crash."""
+    words = ("off", "v1", "s[0:1]", "0", "vcc", "", "[v1, v2]", "0x10", "exec", "null", "a3", "lit(1)", "v[1:99999]")
+    listed = {line.text for line in parse(amd.raw("kernels.gfx90a.txt").decode())}
+    chance, texts = random.Random(0), []
+    for text in sorted(listed):
+        opcode, _, rest = text.partition(" ")
+        operands = rest.split(", ")
+        chance.shuffle(operands)
+        texts += [opcode, f"{opcode} {', '.join(operands[: chance.randrange(len(operands) + 1)])}"]
+        texts.append(f"{opcode} {', '.join(chance.choice(words) for _ in operands)}")
+    for isa in amd.TARGETS:
+        rows = [(8 * at, text.strip(), None) for at, text in enumerate(texts)]
+        (function,) = decode_listing([("k", rows)], path="hostile", arch=isa).functions
+        assert len(function.instructions) == len(texts)

@@ -38,7 +38,7 @@ from tests.stalls.nvidia.test_files import container, entry
 
 CUBIN, LISTED = "pipeline.sm_80.cubin", 60  # lines of the listing: more of them cost time and show nothing else
 SMALL, SMALL_BYTES = "small.gfx942", 0x80  # of code, without the padding
-DEVICE, KERNEL = "pvc", "saxpy"  # the first of its kernels
+DEVICE, KERNEL, KERNEL_BYTES = "pvc", "saxpy", 192  # the first of its kernels, and how much of it
 DIAGNOSED = 20  # of the damaged binaries that can be read, one in so many is diagnosed
 MOST_SAMPLED = 200  # instructions
 LISTING_TOO = 4  # of the mutants, one in so many has a damaged listing as well
@@ -66,9 +66,8 @@ def objdump() -> tuple[str, ...]:
 
 
 def iga() -> tuple[str, ...]:
-    size = len(intel.made(DEVICE).codes[0].data)
     rows = intel.raw(f"kernels.{DEVICE}.txt").decode().splitlines()
-    nodes = [node for pc, node in listed(intel.raw(f"kernels.{DEVICE}.json").decode()).items() if pc < size]
+    nodes = [node for pc, node in listed(intel.raw(f"kernels.{DEVICE}.json").decode()).items() if pc < KERNEL_BYTES]
     return "\n".join(rows[: len(nodes) + 1]), json.dumps({"insts": nodes})
 
 
@@ -89,9 +88,14 @@ def code_object() -> bytes:
 
 
 def zebin() -> bytes:
-    kept = (f".text.{KERNEL}", ".strtab", ".symtab", ".note.intelgt.compat")
-    whole = intel.raw(f"kernels.{DEVICE}.zebin")
-    return shrunk(whole, lambda name, size: size if name in kept else min(size, 800) if name == ".ze_info" else 0)
+    kept = {
+        f".text.{KERNEL}": KERNEL_BYTES,
+        ".strtab": 5000,
+        ".symtab": 5000,
+        ".note.intelgt.compat": 100,
+        ".ze_info": 800,
+    }
+    return shrunk(intel.raw(f"kernels.{DEVICE}.zebin"), lambda name, size: min(size, kept.get(name, 0)))
 
 
 def host(payload: bytes) -> bytes:

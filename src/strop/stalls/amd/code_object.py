@@ -133,6 +133,8 @@ def _read(data: bytes, path: str) -> CodeObject:
 
 def _sections(data: bytes, path: str) -> Iterator[Section]:
     offset, count, names = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<2H", data, 60)
+    if offset + 64 * count > len(data):
+        raise UnreadableBinary(path=path, reason="its section table lies outside the file: it was cut off or damaged")
     headers = [struct.unpack_from("<2I4Q2I2Q", data, offset + 64 * index) for index in range(count)]
     if not headers or names >= count:
         raise UnreadableBinary(path=path, reason="it has no section headers")

@@ -46,41 +46,41 @@ class Constants:
     def step(self, decoded: Decoded, following: int) -> None:
         """Follow one instruction; `following` is the address after it."""
         opcode, operands = decoded.text.opcode, decoded.text.operands
+        target = registers(operands[0]) if operands else ()  # none where it is null
         made: dict[Register, int] = {}
         carry = None
         if opcode in ("s_getpc_b64", "s_get_pc_i64"):
-            made = self._set(operands[0], following)
+            made = self._set(target, following)
         elif opcode in ("s_add_u32", "s_add_co_u32", "s_addc_u32", "s_add_co_ci_u32") and len(operands) == 3:
             left, right = self._word(operands[1]), self._word(operands[2])
             extra = self.carry if opcode in ("s_addc_u32", "s_add_co_ci_u32") else 0
             if left is not None and right is not None and extra is not None:
                 total = left + right + extra
-                made, carry = {registers(operands[0])[0]: total & MASK32}, total >> 32
+                made, carry = dict.fromkeys(target[:1], total & MASK32), total >> 32
         elif opcode == "s_add_nc_u64" and len(operands) == 3:
             base = self.pair(operands[1])
             if base is not None and IMMEDIATE.match(operands[2]):
-                made = self._set(operands[0], base + number(operands[2]) & MASK64)
+                made = self._set(target, base + number(operands[2]) & MASK64)
         elif opcode == "s_sext_i32_i16" and len(operands) == 2:  # gfx12 clears what s_getpc_b64 leaves above 48 bits
             word = self._word(operands[1])
             if word is not None:
-                made = {registers(operands[0])[0]: ((word & 0xFFFF ^ 0x8000) - 0x8000) & MASK32}
+                made = dict.fromkeys(target[:1], ((word & 0xFFFF ^ 0x8000) - 0x8000) & MASK32)
         elif opcode in ("s_mov_b64", "s_mov_b32") and len(operands) == 2:
-            source, target = registers(operands[1]), registers(operands[0])
+            source = registers(operands[1])
             if len(source) == len(target) and all(each in self.values for each in source):
                 made = {to: self.values[each] for to, each in zip(target, source, strict=True)}
         elif opcode in ("s_load_dwordx2", "s_load_b64") and len(operands) >= 3:
             base = self.pair(operands[1])
             if base is not None and IMMEDIATE.match(operands[2]):
                 held = self.got.get(base + number(operands[2]))
-                made = self._set(operands[0], held) if held is not None else {}
+                made = self._set(target, held) if held is not None else {}
         if any(register.space == "scc" for register in decoded.defs):
             self.carry = carry
         for register in decoded.defs:
             self.values.pop(register, None)
         self.values.update(made)
 
-    def _set(self, operand: str, value: int) -> dict[Register, int]:
-        named = registers(operand)
+    def _set(self, named: tuple[Register, ...], value: int) -> dict[Register, int]:
         return {named[0]: value & MASK32, named[1]: value >> 32 & MASK32} if len(named) == 2 else {}
 
 

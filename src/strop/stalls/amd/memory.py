@@ -110,7 +110,7 @@ def _flat(text: Text, made: OpcodeClass) -> Access:
     if form == "flat load":
         defs = registers(_operand(text, 0))
         address = _address(*text.operands[1:])
-        memory = Memory(space, Direction.LOAD, size, slot=_slot(text, space, *text.operands[1:3]))
+        memory = Memory(space, Direction.LOAD, size, slot=_slot(text, space, _operand(text, 1), _operand(text, 2)))
         return Access(defs, address + _kept(text, defs), memory, event + "load")
     if form == "flat load addtid":
         defs = registers(_operand(text, 0))

@@ -38,9 +38,9 @@ def stack_resources(texts: Sequence[str], family: str, descriptor: Descriptor | 
             continue
         target = [each.index for each in registers(apart.operands[0]) if each.space == "s"]
         if apart.opcode in ("s_mov_b32", "s_mov_b64"):
-            source = [each.index for each in registers(apart.operands[1]) if each.space == "s"]
+            source = [each.index for each in registers("".join(apart.operands[1:2])) if each.space == "s"]
             copied = [parts.get(index) for index in source] if len(source) == len(target) else [None] * len(target)
-        elif apart.opcode in ("s_add_u32", "s_addc_u32") and apart.operands[0] == apart.operands[1]:
+        elif apart.opcode in ("s_add_u32", "s_addc_u32") and apart.operands[:1] == apart.operands[1:2]:
             continue  # the wave's offset is added to the base
         elif apart.opcode.startswith(("s_cmp", "s_bitcmp", "s_wait", "s_set", "s_barrier", "s_cbranch", "s_store")):
             continue

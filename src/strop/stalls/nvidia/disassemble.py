@@ -24,6 +24,7 @@ INSTALL_VOLTA = "pip install 'strop[volta]'"
 MIB = 2**20
 
 _ROW = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(.*?)\s*/\* 0x([0-9a-f]{16}) \*/")
+_ABSURD = re.compile(r"\d{100}")  # no number of an instruction; Python's int() refuses 4,300 digits
 _HIGH = re.compile(r"/\* 0x([0-9a-f]{16}) \*/")
 _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
@@ -162,6 +163,8 @@ def parse(text: str) -> Listing:
             begun = None
         match = _ROW.match(line)
         if match is not None:
+            if _ABSURD.search(line):
+                continue
             offset = int(match[1], 16)
             for label in pending:
                 listing.labels[label] = (section, offset)
