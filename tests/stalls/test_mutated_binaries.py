@@ -114,7 +114,8 @@ CONTAINERS: dict[str, tuple[Callable[[], tuple[str, ...]], Callable[[], bytes]]]
     "fatbin": (nvdisasm, lambda: host(container(entry(b"ptx", kind=1), entry(cubin())))),
     "code-object": (objdump, code_object),
     "offload-bundle": (objdump, lambda: bundle(("host-x86_64", b""), ("hipv4--gfx942", code_object()))),
-    "compressed-bundle": (objdump, lambda: compressed(bundle(("hipv4--gfx942", code_object())))),
+    # Damage to what is compressed ends at its checksum: what it holds is damaged.
+    "compressed-bundle": (objdump, lambda: bundle(("hipv4--gfx942", code_object()))),
     "zebin": (iga, zebin),
 }
 
@@ -169,6 +170,8 @@ def test_damage_never_crashes_hangs_or_grows(kind: str, words: Words, soak: Soak
     def case(chance: random.Random) -> None:
         nonlocal decoded
         data = mutated(whole, chance)
+        if kind == "compressed-bundle":
+            data = compressed(data) if chance.random() < 0.7 else mutated(compressed(whole), chance)
         words.mutate(chance)
         binary = binaries.decode(data, path=kind)
         check(binary)
