@@ -308,10 +308,11 @@ class Pending:
 
     # -- questions -----------------------------------------------------------------------------------------------
 
-    def unfinished(self, asked: Mapping[int, Iterable[int]]) -> set[tuple[int, int]]:
+    def unfinished(self, asked: Mapping[int, Iterable[int]], when: When = When.RESULT) -> set[tuple[int, int]]:
         """Return those (consumer, producer) of the asked whose result may be pending still when the consumer issues.
 
-        Finished means off every resource that its result was pending on; of views, off any one.
+        Finished means off every resource that its result was pending on; of views, off any one. With the other `when`,
+        it is the producer's operands that may not have been read yet.
         """
         open_pairs: set[tuple[int, int]] = set()
         for block, before in enumerate(self._before):
@@ -326,15 +327,15 @@ class Pending:
                     if waits:
                         self._step(state, waits)
                         events = tuple(event for event in events if event[0] not in (WAIT, RELEASE))
-                    open_pairs.update((index, producer) for producer in wanted if self._is_open(state, producer))
+                    open_pairs.update((index, producer) for producer in wanted if self._is_open(state, producer, when))
                 if events:
                     self._step(state, events)
         return open_pairs
 
-    def _is_open(self, state: State, producer: int) -> bool:
+    def _is_open(self, state: State, producer: int, when: When) -> bool:
         on_views: list[bool] = []
         for key, element in self._of_producer.get(producer, ()):
-            if self._elements[key][element][1] is not When.RESULT:
+            if self._elements[key][element][1] is not when:
                 continue
             held, bit = state[key], 1 << element
             if isinstance(held, int):
