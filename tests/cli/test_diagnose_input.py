@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import lzma
 import os
@@ -376,6 +377,20 @@ def test_a_binary_of_another_build(tmp_path: Path) -> None:
         pytest.skip(str(error))
     said = refused(profile, "--binary", binary, code="other-binary")
     assert "--binary" in said
+
+
+def test_a_binary_whose_checksum_is_not_the_recorded_one(tmp_path: Path) -> None:
+    whole = lzma.decompress(AMD.read_bytes())
+    binary = tmp_path / "k.hsaco"
+    binary.write_bytes(whole)
+    recorded = hashlib.md5(whole, usedforsecurity=False).hexdigest()
+    at = 0x1600
+    same = database.write(tmp_path / "same", *database.fork(module=f"gpubins/{recorded}.gpubin", at=at))
+    done = run(same, "--binary", binary)
+    assert "recorded the checksum" not in done.stderr
+    other = database.write(tmp_path / "other", *database.fork(module=f"gpubins/{'0' * 32}.gpubin", at=at))
+    said = refused(other, "--binary", binary, code="other-binary")
+    assert f"HPCToolkit recorded the checksum {'0' * 32}, and this file's is {recorded}" in said
 
 
 def test_a_binary_for_another_vendor(tmp_path: Path) -> None:

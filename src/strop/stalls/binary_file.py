@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
+import re
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from strop.errors import UnreadableBinary
+from strop.errors import OtherBinary, UnreadableBinary
 from strop.stalls.binaries import ELF, MACHINES
-from strop.stalls.profiles.profile import EmbeddedBinary
+from strop.stalls.profiles.profile import EmbeddedBinary, KernelProfile
 
 WHOLE = 1 << 28  # bytes; files up to here are read as they are
 MOST = 1 << 30  # bytes of GPU code
 HEADER = 64  # bytes of an ELF header
 NOBITS = 8
+_RECORDED = re.compile(r"([0-9a-f]{32})\.gpubin")
 # Where host programs keep it: NVIDIA's containers, and clang's bundles.
 CODE = (b".nv_fatbin", b"__nv_relfatbin", b".hip_fatbin")
 
@@ -46,6 +49,22 @@ def read_binary(path: Path) -> EmbeddedBinary:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableBinary(path=str(path), reason=reason) from None
     return EmbeddedBinary(name=path.name, data=data, origin=str(path))
+
+
+def check_build(kernel: KernelProfile, binary: EmbeddedBinary) -> None:
+    """Raise :class:`OtherBinary` where a profile records the checksum of the binary that ran, and this one has another.
+
+    HPCToolkit names a GPU binary by the MD5 of its bytes. Containers and host programs hold it among others: there the
+    addresses tell.
+    """
+    recorded = _RECORDED.fullmatch(PurePath(kernel.module or "").name)
+    data = binary.data
+    if recorded is None or not data.startswith(ELF) or int.from_bytes(data[18:20], "little") not in MACHINES:
+        return
+    found = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    if found != recorded[1]:
+        reason = f"HPCToolkit recorded the checksum {recorded[1]}, and this file's is {found}"
+        raise OtherBinary(kernel=kernel.name, path=binary.origin or binary.name, reason=reason)
 
 
 def _code(file: mmap.mmap, path: str) -> bytes:

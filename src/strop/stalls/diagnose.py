@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from strop.errors import NoSamples, StropError, UnknownKernel, UnknownMethod
-from strop.stalls.binary_file import read_binary
+from strop.stalls.binary_file import check_build, read_binary
 from strop.stalls.instruction import Binary
 from strop.stalls.profiles.profile import EmbeddedBinary, KernelProfile, Profile
 from strop.values.diagnosis import Diagnosis, KernelDiagnosis
@@ -113,6 +113,7 @@ class _Library:
     def binary_of(self, kernel: KernelProfile) -> Code | None:
         """Return the code that a kernel ran from; None where no binary is at hand."""
         if self._given is not None:
+            check_build(kernel, self._given)
             return self._decode(self._given)
         named = [one for one in self._embedded if kernel.module in (one.name, Path(one.name).name)]
         options = named or list(self._embedded)
