@@ -123,7 +123,9 @@ void bind_gemmini(nb::module_& m) {
                           bool strict, int poison) {
         new (self) Functional(geometry_of(values), memory, strict, static_cast<uint8_t>(poison));
       }, "memory"_a, "values"_a = std::map<std::string, double>(), "strict"_a = true, "poison"_a = 0xA5,
-           nb::keep_alive<1, 2>())
+           // Keeps nothing alive: the machine keeps it, and a ring of the two would never be freed. Nothing below
+           // touches the memory.
+           "`memory` is that of the machine it is attached to.")
       .def("reset", &Functional::reset)
       .def("work", [](Functional& f) { return work_of(f.state()); }, "What was done: macs, steps, bytes, ...")
       .def_prop_ro("commands", &Functional::commands, "Executed so far, those that loops make not counted.");

@@ -99,6 +99,9 @@ struct Command {
   uint64_t address = 0;  // load, store: in memory (0 in a load: zeros)
   int state_id = 0;      // load, config_load: 0 to 2
   Operand first;         // load: destination; store: source; preload: B (WS) or D (OS); compute: A
+  // load: of `first.rows` the last so many are fetched for nothing, by a mistake of loop_ws (its makers' tiles of B run
+  // past a padded edge). They take their time on the bus, but no memory is read and no row written.
+  int spare_rows = 0;
   Operand second;        // preload: C; compute: D (WS) or B (OS); store_spad: destination
   uint32_t spad_stride = 0;  // store_spad: rows between destination rows
 

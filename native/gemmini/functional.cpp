@@ -72,7 +72,9 @@ uint64_t Functional::execute(uint8_t funct, uint64_t rs1, uint64_t rs2, uint64_t
 }
 
 void Functional::run_plain(const Plain& plain) {
-  run(decoder_.decode(plain.funct, plain.rs1, plain.rs2, plain.origin));
+  Command command = decoder_.decode(plain.funct, plain.rs1, plain.rs2, plain.origin);
+  command.spare_rows = plain.spare_rows;
+  run(command);
 }
 
 void Functional::run(const Command& c) {
@@ -101,7 +103,7 @@ void Functional::load(const Command& c) {
   counters_.count(Event::load_active, c.first.rows);
   counters_.count(Event::load_cycles, c.first.rows);
   if (n == 0) return;
-  for (int row = 0; row < c.first.rows; row++) {
+  for (int row = 0; row < used_rows(c); row++) {
     if (c.address == 0) {
       write_load_row(state_, c, row, nullptr, 0, 0);
       state_.work.zero_rows++;

@@ -124,7 +124,7 @@ uint64_t load_row_address(const Command& load, int row) {
 void write_load_block(State& s, const Command& c, int row, int block, const uint8_t* bytes, uint8_t provenance,
                       uint64_t ready) {
   const int columns = block_columns(s.geometry, c, block);
-  if (columns <= 0) return;
+  if (columns <= 0 || row >= used_rows(c)) return;
   const uint32_t to = c.first.at.row() + row + static_cast<uint32_t>(block) * c.load.block_stride;
   if (c.first.at.accumulator())
     write_accumulator_block(s, c, to, columns, bytes, provenance, ready);

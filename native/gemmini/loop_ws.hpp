@@ -15,7 +15,8 @@ struct Plain {
   uint8_t funct = 0;
   Unit unit = Unit::none;
   uint64_t rs1 = 0, rs2 = 0;
-  Origin origin;  // of the loop command; `unrolled` counts from 1
+  int spare_rows = 0;  // see Command
+  Origin origin;       // of the loop command; `unrolled` counts from 1
 };
 
 // What is full: no command of that type may be offered (in-flight caps: the reservation station's sizes).

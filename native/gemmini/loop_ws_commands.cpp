@@ -27,9 +27,10 @@ void LoopWs::make(Maker m) {
   } else if (m == kB) {
     const bool turned = w.of.b_transpose;
     // The hardware compares the last row with itself and never sees it: whole tiles of B are read, past a padded edge.
-    const uint32_t row_pad = geometry_.reads_padding_of_b ? 0 : turned ? w.of.pad_j : w.of.pad_k;
-    make_load(w, kLoad2, w.of.b, w.of.b_stride, bytes, most, turned ? w.j : w.k, turned ? w.k : w.j,
-              turned ? w.of.j : w.of.k, turned ? w.of.k : w.of.j, row_pad, turned ? w.of.pad_k : w.of.pad_j,
+    const uint32_t row = turned ? w.j : w.k, rows = turned ? w.of.j : w.of.k, pad = turned ? w.of.pad_j : w.of.pad_k;
+    if (geometry_.reads_padding_of_b && row == rows - 1) plain_.spare_rows = static_cast<int>(pad);
+    make_load(w, kLoad2, w.of.b, w.of.b_stride, bytes, most, row, turned ? w.k : w.j, rows,
+              turned ? w.of.k : w.of.j, geometry_.reads_padding_of_b ? 0 : pad, turned ? w.of.pad_k : w.of.pad_j,
               sum_ ? accumulator | LocalAddress::kAccumulate : 0);
   } else if (m == kD) {
     make_load(w, kLoad3, w.of.d, w.of.d_stride, w.of.low_d ? bytes : geometry_.accumulator_bytes,

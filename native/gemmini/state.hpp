@@ -120,6 +120,7 @@ struct State {
 int load_row_bytes(const Geometry& geometry, const Command& load);
 int load_block_bytes(const Geometry& geometry, const Command& load, int block);
 uint64_t load_row_address(const Command& load, int row);
+inline int used_rows(const Command& load) { return load.first.rows - load.spare_rows; }  // memory is read for these only
 // Writes one block of row `row`; `bytes` is that block's part of the memory row, null for zeros. Scales, saturates,
 // repeats pixels, overwrites or accumulates.
 void write_load_block(State& state, const Command& load, int row, int block, const uint8_t* bytes, uint8_t provenance,
