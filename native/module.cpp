@@ -162,5 +162,7 @@ NB_MODULE(_native, m) {
   bind_evaluator(m);
   strop::rocket::bind_rocket(m);
   strop::gemmini::bind_gemmini(m);
+  strop::gemmini::bind_gemmini_core(m);
+  strop::gemmini::bind_gemmini_timed(m);
   if (!strop::add_call_type(m.ptr())) nb::raise_python_error();
 }

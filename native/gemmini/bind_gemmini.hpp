@@ -6,5 +6,7 @@
 namespace strop::gemmini {
 
 void bind_gemmini(nanobind::module_& m);
+void bind_gemmini_core(nanobind::module_& m);  // what a Machine drives
+void bind_gemmini_timed(nanobind::module_& m);
 
 }  // namespace strop::gemmini
