@@ -48,9 +48,17 @@ inline int32_t clipped(int32_t value, int bits) {
   return value > most ? most : value < -most - 1 ? -most - 1 : value;
 }
 
+// Towards zero; what doesn't fit is the least int32, as x86's conversion has it.
+inline int32_t truncated(float value) {
+  return value >= -2147483648.0f && value < 2147483648.0f ? static_cast<int32_t>(value) : INT32_MIN;
+}
+
 // Sums wrap, as the hardware's do.
 inline int32_t wrapping_add(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
+inline int32_t wrapping_subtract(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
 inline int32_t wrapping_multiply(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) * static_cast<uint32_t>(b));

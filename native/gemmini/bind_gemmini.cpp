@@ -127,6 +127,7 @@ void bind_gemmini(nb::module_& m) {
            // touches the memory.
            "`memory` is that of the machine it is attached to.")
       .def("reset", &Functional::reset)
+      .def("limit_rows", &Functional::limit_rows, "most"_a, "Refuse what comes after so many rows moved and fed.")
       .def("work", [](Functional& f) { return work_of(f.state()); }, "What was done: macs, steps, bytes, ...")
       .def_prop_ro("commands", &Functional::commands, "Executed so far, those that loops make not counted.");
   nb::class_<Bench>(m, "GemminiUntimedBench", "The untimed Gemmini with a memory of its own, for lists of commands.")
@@ -147,6 +148,7 @@ void bind_gemmini(nb::module_& m) {
       .def("rows", &Bench::rows, "accumulator"_a, "first"_a, "count"_a, "Bytes of rows of a local memory.")
       .def("written", &Bench::written, "accumulator"_a, "first"_a, "count"_a, "A mask of columns for each row.")
       .def("work", [](Bench& b) { return work_of(b.executor().state()); }, "What was done: macs, steps, bytes, ...")
+      .def("limit_rows", [](Bench& b, uint64_t most) { b.executor().limit_rows(most); }, "most"_a)
       .def("reset", [](Bench& b) { b.executor().reset(); });
 }
 

@@ -31,7 +31,7 @@ void Functional::reset() {
   loop_ws_.reset();
   loop_conv_.reset();
   counters_.reset();
-  index_ = 0;
+  index_ = rows_ = 0;
 }
 
 rocket::Accepted Functional::issue(const rocket::RoccCommand& c) {
@@ -77,7 +77,18 @@ void Functional::run_plain(const Plain& plain) {
   run(command);
 }
 
+// Rows of the local memories that a command touches.
+uint64_t Functional::rows_of(const Command& c) const {
+  if (c.kind == Kind::store && c.store.pooling())
+    return static_cast<uint64_t>(c.store.pool_rows) * c.store.pool_columns * c.store.pool_size * c.store.pool_size;
+  if (c.unit == Unit::load) return static_cast<uint64_t>(c.first.rows) * load_blocks(state_.geometry, c);
+  if (c.unit == Unit::store) return static_cast<uint64_t>(c.first.rows) * store_blocks(state_.geometry, c);
+  return static_cast<uint64_t>(state_.geometry.dim);
+}
+
 void Functional::run(const Command& c) {
+  rows_ += rows_of(c);
+  if (rows_ > most_rows_) refuse(c, "more than " + std::to_string(most_rows_) + " rows have been moved and fed");
   switch (c.kind) {
     case Kind::load: load(c); break;
     case Kind::store:

@@ -28,10 +28,14 @@ class Functional : public rocket::Coprocessor {
   bool busy() const override { return false; }
   uint64_t drain(uint64_t cycle) override { return cycle; }
 
+  // Without time nothing else bounds what one command may cost: past so many rows moved and fed, the next is refused.
+  void limit_rows(uint64_t most) { most_rows_ = most; }
+
   State& state() { return state_; }
   uint64_t commands() const { return index_; }  // executed so far, those of loops not counted
 
  private:
+  uint64_t rows_of(const Command& command) const;
   void run(const Command& command);
   void run_plain(const Plain& plain);
   void load(const Command& command);
@@ -48,6 +52,7 @@ class Functional : public rocket::Coprocessor {
   Counters counters_;
   StepResult result_;
   uint64_t index_ = 0;
+  uint64_t rows_ = 0, most_rows_ = uint64_t{1} << 34;
 };
 
 }  // namespace strop::gemmini

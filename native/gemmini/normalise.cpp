@@ -64,7 +64,7 @@ bool gather_statistics(State& s, const Command& c, uint32_t row, int columns, bo
     case NormCommand::variance:
     case NormCommand::inverse_stddev:
       for (int i = 0; i < columns; i++) {
-        const int32_t off = wrapping_add(x[i], -stat.mean);
+        const int32_t off = wrapping_subtract(x[i], stat.mean);
         stat.sum = wrapping_add(stat.sum, wrapping_multiply(off, off));
       }
       stat.count += columns;
@@ -77,7 +77,7 @@ bool gather_statistics(State& s, const Command& c, uint32_t row, int columns, bo
     case NormCommand::inverse_sum_exp:
       stat.max = stat.running_max;
       for (int i = 0; i < columns; i++)
-        stat.sum = wrapping_add(stat.sum, integer_exp(wrapping_add(x[i], -stat.max), c.norm));
+        stat.sum = wrapping_add(stat.sum, integer_exp(wrapping_subtract(x[i], stat.max), c.norm));
       break;
     case NormCommand::reset: break;
   }

@@ -23,9 +23,9 @@ int32_t pre_activated(const State& s, const Command& c, int32_t q) {
                                                       static_cast<float>(c.norm.qc)))
                                  : integer_gelu(q, c.norm.qb, c.norm.qc);
     case Activation::layernorm:
-      return static_cast<int32_t>(static_cast<float>(wrapping_add(q, -stat.mean)) * stat.inverse_stddev);
+      return truncated(static_cast<float>(wrapping_subtract(q, stat.mean)) * stat.inverse_stddev);
     case Activation::softmax:
-      return scaled(integer_exp(wrapping_add(q, -stat.max), c.norm), stat.inverse_sum_exp);
+      return scaled(integer_exp(wrapping_subtract(q, stat.max), c.norm), stat.inverse_sum_exp);
     default: return q;
   }
 }

@@ -175,3 +175,11 @@ def test_what_was_never_written_reads_as_poison_when_not_strict(bench: Callable[
     machine = bench(strict=False, poison=0x3C)
     machine.execute([*START, mvin(A, local(700, 7, 1)), mvout(O, local(700, 16, 1))])
     assert machine.read(O, 16) == machine.read(A, 7) + b"\x3c" * 9
+
+
+def test_what_one_program_may_cost_is_bounded(bench: Callable[..., Any]) -> None:
+    machine = bench()
+    machine.limit_rows(100)
+    text, _, index = fault(machine, [ld(0, 0, 16, 1, 64), mvin(A, local(0, 64, 16)), *FILL, *FILL])
+    assert "more than 100 rows" in text
+    assert index == 8
