@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := build/dev
 JOBS   ?= 2
+SANITIZE_FILES ?= 20000
 
 PIP      := $(BIN)/python -m pip install -q --disable-pip-version-check
 # A development install: no CMake here, `make build` compiles in place.
@@ -13,7 +14,7 @@ RECORDS  := build/bench
 MKDOCS   := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check fix bench soak docs wheel clean
+.PHONY: help build demo test check fix bench soak sanitize docs wheel clean
 .DELETE_ON_ERROR:
 
 help: ## print this
@@ -83,6 +84,12 @@ bench: build build/.dev ## measure every claim on a quiet machine; writes docs/p
 
 soak: build build/.dev ## run the large counts in full; writes docs/soak.json
 	$(BIN)/pytest -n $(JOBS) --soak -m soak tests $(PYTEST_ARGS)
+
+sanitize: build/.packages ## run 20,000 hostile ELFs through the simulator under address and UB sanitizers
+	@cmake -G Ninja -S . -B build/sanitize -DSTROP_SANITIZE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+	    -DPython_FIND_VIRTUALENV=ONLY >build/sanitize.log 2>&1 || { cat build/sanitize.log; exit 1; }
+	@cmake --build build/sanitize -j $(JOBS) --target rocket_fuzz
+	build/sanitize/rocket_fuzz $(SANITIZE_FILES)
 
 docs: build build/.dev ## build the pages into site/
 	$(MKDOCS)

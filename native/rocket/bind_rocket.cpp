@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "machine.hpp"
+#include "queue_coprocessor.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -53,6 +54,19 @@ void bind_memory(nb::module_& m) {
         const std::vector<uint8_t> bytes = memory.provenance_bytes(begin, end);
         return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       }, "begin"_a, "end"_a);
+}
+
+void bind_queue(nb::module_& m) {
+  nb::class_<QueueCoprocessor, Coprocessor>(m, "QueueCoprocessor", "The simplest accelerator, for tests of the core.")
+      .def(nb::init<Memory&, uint64_t, uint64_t>(), "memory"_a, "depth"_a, "service"_a, nb::keep_alive<1, 2>(),
+           "A queue of `depth` commands, each served for `service` cycles. Funct 0 answers the sum of its sources, 1\n"
+           "writes rs2 to memory at rs1 when it has been served, 2 is refused.")
+      .def("seen", [](const QueueCoprocessor& queue) {
+        nb::list rows;
+        for (const RoccCommand& c : queue.seen())
+          rows.append(nb::make_tuple(c.funct, c.rs1, c.rs2, c.pc, c.cycle, c.xd, c.xs1, c.xs2));
+        return rows;
+      }, "[(funct, rs1, rs2, pc, cycle offered, xd, xs1, xs2)].");
 }
 
 void bind_result(nb::module_& m) {
@@ -175,6 +189,7 @@ void bind_rocket(nb::module_& m) {
   nb::exception<ElfError>(m, "ElfError", PyExc_ValueError);
   nb::class_<Coprocessor>(m, "Coprocessor", "An accelerator that a Machine can drive.");
   bind_memory(m);
+  bind_queue(m);
   bind_result(m);
   bind_machine(m);
   m.attr("RETURN_ADDRESS") = kReturnAddress;
