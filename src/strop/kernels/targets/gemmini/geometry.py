@@ -27,7 +27,11 @@ class Geometry:
 
     def header(self) -> str:
         """The text of gemmini_params.h."""
-        value = {key.removeprefix("geometry."): int(number) for key, number in self.values.items()}
+        value = {
+            key.removeprefix("geometry."): int(number)
+            for key, number in self.values.items()
+            if key.startswith("geometry.")
+        }
         byte = {"int8_t": 1, "float": 4, "int32_t": 4}
         rows = value["accumulator_banks"] * value["accumulator_bank_rows"]
         lines = {
@@ -50,7 +54,7 @@ class Geometry:
 def geometry(name: str) -> Geometry:
     """Return a geometry by name. Raises KeyError."""
     row = tomllib.loads(files("strop.kernels.targets.gemmini").joinpath("geometry.toml").read_text("utf-8"))[name]
-    values = {key: float(value) for key, value in row.items() if key.startswith("geometry.")}
+    values = {key: float(value) for key, value in row.items() if "." in key}
     return Geometry(
         name=name,
         calibrated=row["calibrated"],
