@@ -15,7 +15,7 @@ from dataclasses import replace
 from tests.planted.case import FOLDER, Case, how, write
 from tests.planted.culprit import LEAST, MARGIN, savings, together, twin
 from tests.planted.kinds import KINDS, fits, holds, plant
-from tests.planted.loops import outcomes
+from tests.planted.loops import hottest, outcomes
 from tests.planted.machine import Machine, Settings
 from tests.planted.program import Program, load
 from tests.planted.sampler import sample
@@ -63,11 +63,11 @@ def _case(kind: str, programs: list[Program], rng: random.Random, refused: Count
         program = rng.choice(programs)
         settings = draw_settings(program, rng)
         try:
-            dry = Machine(program, settings).run(limit=MOST_STEPS)
+            dry = Machine(program, settings).run(spans=True, limit=MOST_STEPS)
         except RuntimeError:
             refused["too long"] += 1
             continue
-        chosen = plant(kind, program, dry.executed, settings, rng)
+        chosen = plant(kind, program, dry, settings, rng)
         if chosen is None:
             continue  # nothing of the kind in this program: not a case that was refused
         machine = Machine(program, replace(settings, plants=(chosen,)))
@@ -129,13 +129,21 @@ def draw_settings(program: Program, rng: random.Random) -> Settings:
         low = int(rng.uniform(10, 45))
         latency[op] = (low, int(low * rng.uniform(1.0, 1.5)))
     pipes = {pipe: rng.randint(1, 6) for pipe in sorted({step.pipe for step in program.steps} - {"alu"})}
+    schedulers, warps = rng.choice((1, 1, 2)), rng.randint(1, 6)
+    inside = len(hottest(program))
+    once = len(program.steps) - inside
+    # As many trips and warps as there is time for; a branch may still make it longer.
+    fit = max(1, MOST_STEPS // (once + 3 * inside))
+    if schedulers * warps > fit:
+        schedulers, warps = 1, min(warps, fit)
+    most = max(2, (MOST_STEPS // (schedulers * warps) - once) // max(1, inside))
     return Settings(
         seed=rng.getrandbits(32),
         latency=latency,
-        branches=outcomes(program, rng.randint(2, 12), rng.randint(2, 6), rng=rng),
+        branches=outcomes(program, rng.randint(2, min(12, most)), rng.randint(2, 6), rng=rng),
         pipes=pipes,
-        schedulers=rng.choice((1, 1, 2)),
-        warps=rng.randint(1, 6),
+        schedulers=schedulers,
+        warps=warps,
         policy=rng.choice(("gto", "rr")),
         alu=rng.randint(3, 7),
     )

@@ -43,10 +43,13 @@ def fits(kind: str, program: Program) -> bool:
     return any(step.op in (LOCAL if kind == "spill" else (*LOADS, *SHARED)) for step in steps)
 
 
-def plant(kind: str, program: Program, ran: dict[int, int], settings: Settings, rng: random.Random) -> Plant | None:
-    """Choose what a case of this kind makes slow among the steps that ran; None if the program has nothing for it."""
+def plant(kind: str, program: Program, dry: Run, settings: Settings, rng: random.Random) -> Plant | None:
+    """Choose what a case of this kind makes slow among the steps of a run; None if there is nothing for it."""
     when, warps = "result", None
+    ran = dry.executed
     steps = [step for step in program.steps if step.address in ran and step.is_variable]
+    if kind in ("loop-carried", "shared-scoreboard", "counter", "token"):
+        steps = [step for step in steps if holds(kind, program, dry, step.address)]
     if kind == "war":
         when = "read"
         steps = [step for step in steps if any(pend.when == "read" for pend in step.pends)]
@@ -67,7 +70,7 @@ def plant(kind: str, program: Program, ran: dict[int, int], settings: Settings, 
             return None
     if not steps:
         return None
-    step = rng.choice(steps)
+    (step,) = rng.choices(steps, [ran[step.address] for step in steps])  # what runs often
     usual = settings.latency.get(step.op if when == "result" else "read", (20, 30))[1]
     low = int(max(usual, 60) * rng.uniform(1.5, 4.0))
     return Plant(address=step.address, cycles=(low, int(low * rng.uniform(1.05, 1.5))), when=when, warps=warps)

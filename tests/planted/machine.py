@@ -122,44 +122,49 @@ class Machine:
         self.without = frozenset(without)
         self.warps = [_Warp(number, number // chosen.warps) for number in range(chosen.schedulers * chosen.warps)]
         groups = [self.warps[at : at + chosen.warps] for at in range(0, len(self.warps), chosen.warps)]
-        pipes: dict[tuple[int, str], int] = {}
+        # By scheduler and the number of the warp that issued last: who is asked first.
+        turns = [[self._turns(group, last) for last in range(len(group))] for group in groups]
+        code = self.program.steps
+        pipes: list[dict[str, int]] = [{} for _ in groups]
         last = [0] * len(groups)
         executed: dict[int, int] = {}
         for warp in self.warps:
             self._wait(warp)
         now = steps = 0
-        while any(not warp.finished for warp in self.warps):
+        left = len(self.warps)
+        while left:
             soonest = None
-            for number, group in enumerate(groups):
-                best: _Warp | None = None
-                for turn in range(len(group)):
-                    place = (last[number] + turn + (chosen.policy == "rr")) % len(group)
-                    warp = group[place if chosen.policy == "rr" or turn == 0 else _oldest(turn, last[number])]
+            for number, busy in enumerate(pipes):
+                for warp in turns[number][last[number]]:
                     if warp.finished or warp.stands:
                         continue
-                    pipe = self.program.steps[warp.at].pipe
-                    start = max(warp.ready, pipes.get((number, pipe), 0))
-                    if start <= now:
-                        best = warp
-                        break
-                    soonest = start if soonest is None else min(soonest, start)
-                if best is None:
-                    continue
-                step = self.program.steps[best.at]
-                if spans:
-                    self._note(best, now, max(best.ready, pipes.get((number, step.pipe), 0)))
-                last[number] = best.number % chosen.warps
-                pipes[number, step.pipe] = now + chosen.pipes.get(step.pipe, 1)
-                executed[step.address] = executed.get(step.address, 0) + 1
-                steps += 1
-                self._issue(best, step, now)
-                soonest = now + 1
+                    step = code[warp.at]
+                    start = max(warp.ready, busy.get(step.pipe, 0))
+                    if start > now:
+                        soonest = start if soonest is None or start < soonest else soonest
+                        continue
+                    if spans:
+                        self._note(warp, now, start)
+                    last[number] = warp.number % chosen.warps
+                    busy[step.pipe] = now + chosen.pipes.get(step.pipe, 1)
+                    executed[step.address] = executed.get(step.address, 0) + 1
+                    steps += 1
+                    self._issue(warp, step, now)
+                    left -= warp.finished
+                    soonest = now + 1
+                    break
             if steps > limit:
                 raise RuntimeError(f"{self.program.id}: more than {limit} steps")
             if soonest is None:
                 break
             now = max(now + 1, soonest)
         return Run(now, [[warp.spans for warp in group] for group in groups], executed)
+
+    def _turns(self, group: list[_Warp], last: int) -> list[_Warp]:
+        """Greedy: the last one again, then the oldest; else in turn, from the next one on."""
+        if self.settings.policy == "rr":
+            return group[last + 1 :] + group[: last + 1]
+        return [group[last], *group[:last], *group[last + 1 :]]
 
     def _issue(self, warp: _Warp, step: Step, now: int) -> None:
         """Start the step's operation and make the one after it next."""
@@ -274,11 +279,6 @@ class Machine:
             (self.settings.seed << 8) ^ (step.address << 40) ^ (warp.number << 32) ^ warp.counts.get(step.address, 0)
         )
         return low + _mix(mixed + (when == "read")) % (high - low + 1)
-
-
-def _oldest(turn: int, last: int) -> int:
-    """After the greedy one (turn 0), the others from the oldest on."""
-    return turn - 1 if turn - 1 < last else turn
 
 
 def _outcome(runs: tuple[int, ...], count: int) -> bool:

@@ -72,19 +72,26 @@ __global__ void produce(IN a, float4_ *__restrict__ y, int n, int s) {
 }
 
 // spill: more live values than registers
-__global__ void __attribute__((amdgpu_num_vgpr(24), amdgpu_waves_per_eu(8))) spilled(IN x, float *__restrict__ y, int n) {
-  float v[40];
+template <int N> __device__ inline void spill_body(const float4_ *x, float *y, int n) {
+  float v[N];
 #pragma unroll
-  for (int i = 0; i < 40; ++i) v[i] = x[gid() + i * n];
+  for (int i = 0; i < N; i += 4) {
+    float4_ q = x[gid() * (N / 4) + i / 4];
+    v[i] = q.x, v[i + 1] = q.y, v[i + 2] = q.z, v[i + 3] = q.w;
+  }
   for (int k = 0; k < n; ++k) {
 #pragma unroll
-    for (int i = 0; i < 40; ++i) v[i] = v[i] * v[(i + 7) % 40] + v[(i * 3 + 1) % 40];
+    for (int i = 0; i < N; ++i) v[i] = v[i] * v[(i + 7) % N] + 1.0f;
   }
   float s = 0;
 #pragma unroll
-  for (int i = 0; i < 40; ++i) s += v[i];
+  for (int i = 0; i < N; ++i) s += v[i];
   y[gid()] = s;
 }
+__global__ void __attribute__((amdgpu_num_vgpr(32), amdgpu_waves_per_eu(8)))
+spilled36(const float4_ *__restrict__ x, float *__restrict__ y, int n) { spill_body<36>(x, y, n); }
+__global__ void __attribute__((amdgpu_num_vgpr(24), amdgpu_waves_per_eu(8)))
+spilled28(const float4_ *__restrict__ x, float *__restrict__ y, int n) { spill_body<28>(x, y, n); }
 
 // hand-off through LDS: store, barrier, load
 __global__ void __launch_bounds__(256) handoff(IN a, IN b, float *__restrict__ y, int n, int s) {
