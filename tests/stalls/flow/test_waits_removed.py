@@ -23,7 +23,7 @@ from tests.stalls.intel import fixtures as intel
 from tests.stalls.nvidia import recorded as nvidia
 
 # Per vendor: mutants (2,000 in all), and how many instructions a function may have to be walked in its every path.
-MUTANTS = {"nvidia": (900, 300), "amd": (650, 400), "intel": (450, 80)}
+MUTANTS = {"nvidia": (800, 300), "amd": (800, 400), "intel": (400, 80)}
 STATES = 6_000  # that a walk may visit
 DETECTED = 0.99
 
@@ -34,7 +34,8 @@ def functions(vendor: str) -> list[Function]:
     if vendor == "nvidia":
         return [each for name in nvidia.NAMES for each in nvidia.binary(name).functions]
     if vendor == "amd":
-        return [each for name in amd.TARGETS for each in amd.functions("kernels", name).values()]
+        sources = [(source, isa) for source in ("kernels", "planted") for isa in amd.TARGETS]
+        return [each for source in sources for each in amd.functions(*source).values()]
     return [each for name in intel.DEVICES for each in intel.functions(name).values()]
 
 
