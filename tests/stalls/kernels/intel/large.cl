@@ -189,3 +189,38 @@ __kernel void search(__global const int *x, __global const int *keys, __global i
         default: y[i] = -1;
     }
 }
+
+// Sixteen steps of two chains, in a straight line.
+__attribute__((intel_reqd_sub_group_size(LANES)))
+__kernel void chains(__global const HALVES *a, __global const int8 *b, __global float8 *c) {
+    int l = get_global_id(0);
+    float8 p = c[l], q = c[l + LANES];
+    #pragma unroll
+    for (int k = 0; k < 16; k++) {
+        HALVES x = a[k * LANES + l];
+        p = intel_sub_group_f16_f16_matrix_mad_k16(x, b[k * LANES + l], p * 0.5f);
+        q = intel_sub_group_f16_f16_matrix_mad_k16(x, b[(k + 16) * LANES + l], q + p);
+    }
+    c[l] = p;
+    c[l + LANES] = q;
+}
+
+// What the math unit hands to the others, and they to it.
+__kernel void roots(__global const float *x, __global float *y, __global const int *z) {
+    int i = get_global_id(0);
+    float v = x[i];
+    #pragma unroll
+    for (int k = 0; k < 24; k++) v = native_sqrt(v + z[i + k]) * native_exp2(v - k) + (int)native_sin(v);
+    y[i] = v;
+}
+
+#ifdef PVC
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+__kernel void mixed(__global const double *x, __global double *y, __global const float *f, __global const int *z) {
+    int i = get_global_id(0);
+    double v = x[i];
+    #pragma unroll
+    for (int k = 0; k < 24; k++) v = fma(v, (double)f[i + k], (double)z[i + k]) + (float)v * f[k];
+    y[i] = v;
+}
+#endif
