@@ -130,3 +130,44 @@ def test_help_is_light() -> None:
         pytest.skip("the command line is not there yet")
     run = "from strop.cli.main import main\nsys.argv[1:] = ['--help']\ntry: main()\nexcept SystemExit: pass"
     assert not HEAVY & loaded_by(run)
+
+
+# What is planted is known without strop's analysis: only those that ask strop and compare may import it.
+PLANTED = ROOT / "tests" / "planted"
+ASK_STROP = {"score.py", "test_planted.py"}
+WRITERS = "tests.stalls.profiles.writers"
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return the modules that a file imports, `from a import b` as a.b."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path.name}: relative imports hide what is imported"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def belongs_to_strop(module: str) -> bool:
+    """Say whether a module is strop's, or one of its tests other than the planted causes' and the profiles' writers."""
+    return module.split(".")[0] == "strop" or (
+        module.startswith("tests.") and not module.startswith(("tests.planted.", f"{WRITERS}."))
+    )
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(PLANTED.glob("*.py")) if path.name not in ASK_STROP], ids=lambda path: path.name
+)
+def test_planted_causes_know_nothing_of_strop(path: Path) -> None:
+    assert not [module for module in imported_modules(path) if belongs_to_strop(module)]
+
+
+def test_the_writers_of_profiles_know_nothing_of_strop() -> None:
+    assert not {name for name in imported_modules(ROOT / f"{WRITERS.replace('.', '/')}.py") if belongs_to_strop(name)}
+
+
+def test_the_rule_for_planted_causes_can_fail() -> None:
+    assert any(belongs_to_strop(module) for module in imported_modules(PLANTED / "score.py"))
+    assert belongs_to_strop("tests.stalls.made.report")

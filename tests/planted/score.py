@@ -17,10 +17,12 @@ import tempfile
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import strop
+from strop.stalls import binaries
 from tests.planted import nvidia, rocprofv3, unitrace
 from tests.planted.case import FOLDER, Case, read
 from tests.planted.kinds import KINDS
@@ -40,6 +42,13 @@ class Answer:
     method: str
     address: int | None
     words: str
+
+
+def _remember_binaries() -> None:
+    """Let each process decode each of the few binaries once: hundreds of profiles come with the same."""
+    decode = binaries.decode
+    once = cache(lambda data: decode(data, path="binary"))
+    binaries.decode = lambda data, *, path: once(data)
 
 
 def ask(case: Case, *, methods: tuple[str, ...] = METHODS) -> list[Answer]:
@@ -122,7 +131,7 @@ def main() -> None:
         freeze(given.freeze)
     shares: dict[str, dict[str, Any]] = {}
     rows: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(given.jobs) as pool:
+    with ProcessPoolExecutor(given.jobs, initializer=_remember_binaries) as pool:
         for share in ("dev", "held-out"):
             cases = [case for path in files(share) for case in read(path) if not given.only or given.only in case.id]
             found = list(pool.map(score, cases))
@@ -139,7 +148,8 @@ def main() -> None:
 
 def write(shares: dict[str, dict[str, Any]], rows: list[dict[str, Any]]) -> None:
     """Write docs/planted.json and the table between the page's marks."""
-    record: dict[str, Any] = {"schema": "strop.planted-results/1", "freeze": json.loads(FREEZE.read_text())}
+    frozen = json.loads(FREEZE.read_text()) if FREEZE.exists() else None
+    record: dict[str, Any] = {"schema": "strop.planted-results/1", "freeze": frozen}
     record["refused"] = {
         path.stem: json.loads(path.read_text())["refused"] for path in [*files("dev"), *files("held-out")]
     }
