@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from strop.errors import StropError
+    from strop.kernels.judge import judge
+    from strop.kernels.registry import problem
     from strop.loops.compile import compile
     from strop.loops.einsum import einsum
     from strop.loops.load import load
@@ -22,11 +24,24 @@ _WHERE = {
     "compile": "strop.loops.compile",
     "diagnose": "strop.stalls.diagnose",
     "einsum": "strop.loops.einsum",
+    "judge": "strop.kernels.judge",
     "load": "strop.loops.load",
+    "problem": "strop.kernels.registry",
     "tune": "strop.loops.tune",
 }
 
-__all__ = ["Contraction", "StropError", "__version__", "compile", "diagnose", "einsum", "load", "tune"]
+__all__ = [
+    "Contraction",
+    "StropError",
+    "__version__",
+    "compile",
+    "diagnose",
+    "einsum",
+    "judge",
+    "load",
+    "problem",
+    "tune",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,9 @@ except KeyboardInterrupt:  # Ctrl-C this early: no traceback of imports
 VERBS = {
     "tune": "Find a fast schedule for a tensor contraction on this CPU.",
     "diagnose": "Say why the kernels of a GPU profile stall.",
+    "judge": "Say whether a kernel is right on an accelerator, what it costs, and what bounds it.",
+    "problems": "List what there is to solve, with start codes.",
+    "targets": "List the machines that kernels are judged on.",
     "runs": "List, show, compare, dump and prune what was measured.",
     "doctor": "Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, settings.",
 }

@@ -108,16 +108,11 @@ def judge_code(problem: Problem, code: str, machine: Target, *, sandbox: str = "
             bottleneck=concluded.bottleneck, account=concluded.account,
         )  # fmt: skip
     measurement = concluded.measurement
-    share = problem_bound(machine, problem) / measurement.median if measurement and measurement.median else None
+    share = machine.bound(problem) / measurement.median if measurement and measurement.median else None
     return said(
         Verdict.OK, concluded.bottleneck or "right on every input", measurement=measurement, share_of_bound=share,
         bottleneck=concluded.bottleneck, account=concluded.account,
     )  # fmt: skip
-
-
-def problem_bound(machine: Target, problem: Problem) -> float:
-    """Return a problem's bound on a machine, whose parameters may have been changed."""
-    return machine.bound(problem)
 
 
 def draw(problem: Problem, machine: Target, seed: int) -> list[Trial]:
