@@ -21,7 +21,8 @@ Cpu::~Cpu() {
 void Cpu::set_host_interface(uint64_t tohost, uint64_t fromhost) {
   tohost_ = memory_.contains(tohost, 8) ? tohost : 0;
   fromhost_ = memory_.contains(fromhost, 8) ? fromhost : 0;
-  if (tohost_ != 0) memory_.watch(tohost_, tohost_ + 8);
+  const uint64_t watched = tohost_ != 0 ? tohost_ : memory_.base();
+  memory_.watch(watched, tohost_ != 0 ? watched + 8 : watched);
 }
 
 void Cpu::reset(uint64_t pc, bool float_on) {

@@ -62,7 +62,7 @@ void Memory::clear() {
   std::fill(flags_.begin(), flags_.end(), kAll);
   ranges_.clear();
   shadows_.clear();
-  watches_.clear();
+  watched_begin_ = watched_end_ = 0;
   dma_restricted_ = false;
 }
 
@@ -96,12 +96,12 @@ void Memory::rewatch() {
   for (const Range& range : ranges_)
     if (range.cpu_forbidden) mark(range.begin, range.end);
   for (const Shadow& shadow : shadows_) mark(shadow.begin, shadow.end);
-  for (const auto& [begin, end] : watches_) mark(begin, end);
+  mark(watched_begin_, watched_end_);
 }
 
 void Memory::watch(uint64_t begin, uint64_t end) {
   if (begin > end || !contains(begin, end - begin)) throw std::out_of_range(hex(begin) + " is outside the memory");
-  watches_.emplace_back(begin, end);
+  watched_begin_ = begin, watched_end_ = end;
   rewatch();
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "trap.hpp"
@@ -87,7 +86,7 @@ class Memory {
   uint8_t* flags() { return flags_.data(); }
   bool forbidden(uint64_t address, uint64_t n) const;     // some byte lies in a cpu_forbidden range
   void note_cpu_write(uint64_t address, uint64_t n);      // shadow bytes, and instructions decoded from there
-  void watch(uint64_t begin, uint64_t end);  // the core leaves the fast path there (HTIF's words)
+  void watch(uint64_t begin, uint64_t end);  // the one span where the core leaves the fast path in any case (HTIF's)
   void observe_code(CodeObserver* observer) { observer_ = observer; }
   std::string describe(uint64_t address, uint64_t n) const;  // "0x80001000 (4 bytes), 16 bytes past the end of A"
 
@@ -105,7 +104,7 @@ class Memory {
   std::vector<uint8_t> flags_;
   std::vector<Range> ranges_;
   std::vector<Shadow> shadows_;
-  std::vector<std::pair<uint64_t, uint64_t>> watches_;
+  uint64_t watched_begin_ = 0, watched_end_ = 0;
   CodeObserver* observer_ = nullptr;
   bool dma_restricted_ = false;
 };
