@@ -1,4 +1,4 @@
-"""The core's side of an accelerator: commands at write-back, back-pressure and replay, answers, fences, stale memory."""
+"""The core's side of an accelerator: commands, back-pressure and replay, answers, fences, stale memory."""
 
 from __future__ import annotations
 
