@@ -30,6 +30,8 @@ from tests.planted.kinds import KINDS
 ROOT = Path(__file__).resolve().parents[2]
 FREEZE = Path(__file__).resolve().parent / "freeze.json"
 METHODS = ("strop", "leo", "nearest", "raw")
+
+
 WRITERS = {"nvidia": nvidia.write, "amd": rocprofv3.write, "intel": unitrace.write}
 BINARIES = (".cubin", ".hsaco", ".zebin")
 HELD_OUT = 40  # a vendor; 70 are for development
