@@ -7,7 +7,7 @@ import re
 from strop.stalls.instruction import Source
 
 MARK = '//## File "'
-_LINE = re.compile(r'//## File "(.*?)", line (\d+)(?: inlined at "(.*)", line (\d+))?\s*$')
+_LINE = re.compile(r'//## File "(.*?)", line (\d{1,9})(?: inlined at "(.*)", line (\d{1,9}))?\s*$')
 
 
 class Lines:
