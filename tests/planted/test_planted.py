@@ -35,19 +35,26 @@ def step(address: int, **what: object) -> Step:
     return Step(address=address, text=str(address), **what)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
-def test_strop_names_the_culprit(vendor: str, soak: Soak) -> None:
-    """The share under `make test` is small: one more may be wrong there than the bar says."""
-    known = cases(vendor)
-    if not known:
-        pytest.skip(f"no cases of {vendor}")
-    every = max(1, len(known) // max(1, len(soak.seeds(len(known)))))
-    asked = known[::every] if soak.full else known[:: max(1, len(known) // 6)]
+def wrong(asked: list[Case]) -> list[str]:
+    """Return the ids of the cases whose culprit strop doesn't name; skip where strop can't read the binaries."""
+    if not asked:
+        pytest.skip("no cases of this vendor")
     try:
-        wrong = [case.id for case in asked if ask(case, methods=("strop",))[0].address != case.culprit]
+        return [case.id for case in asked if ask(case, methods=("strop",))[0].address != case.culprit]
     except DisassemblerMissing as missing:
         pytest.skip(str(missing))
-    assert len(wrong) <= (1 - BAR) * len(asked) + (0 if soak.full else 1), wrong
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_strop_names_the_culprit(vendor: str) -> None:
+    assert len(wrong(cases(vendor)[::20])) <= 1
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_strop_names_nine_culprits_of_ten(vendor: str, soak: Soak) -> None:
+    known = cases(vendor)
+    asked = [known[number] for number in soak.seeds(len(known))] if known else []
+    assert len(wrong(asked)) <= (1 - BAR) * len(asked) + (not soak.full), "python -m tests.planted.score names them"
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
