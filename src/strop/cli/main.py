@@ -25,6 +25,7 @@ VERBS = {
     "diagnose": "Say why the kernels of a GPU profile stall.",
     "judge": "Say whether a kernel is right on an accelerator, what it costs, and what bounds it.",
     "problems": "List what there is to solve, with start codes.",
+    "simulate": "Run a bare-metal RISC-V program on the simulated core with Gemmini.",
     "targets": "List the machines that kernels are judged on.",
     "runs": "List, show, compare, dump and prune what was measured.",
     "doctor": "Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, settings.",

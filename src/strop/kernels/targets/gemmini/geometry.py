@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +52,15 @@ class Geometry:
 
 
 @cache
+def geometries() -> dict[str, dict[str, Any]]:
+    """Return the data file's rows by name."""
+    return tomllib.loads(files("strop.kernels.targets.gemmini").joinpath("geometry.toml").read_text("utf-8"))
+
+
+@cache
 def geometry(name: str) -> Geometry:
     """Return a geometry by name. Raises KeyError."""
-    row = tomllib.loads(files("strop.kernels.targets.gemmini").joinpath("geometry.toml").read_text("utf-8"))[name]
+    row = geometries()[name]
     values = {key: float(value) for key, value in row.items() if "." in key}
     return Geometry(
         name=name,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from strop.kernels.problem import Host, Problem, Role
-from strop.kernels.targets.gemmini.geometry import geometry
 from strop.kernels.targets.gemmini.layout import BASE, layout
 from strop.kernels.targets.gemmini.lines import SourceLines
+from strop.kernels.targets.gemmini.machine import Core
 from strop.kernels.targets.target import Outcome, Refusal, Trial
 from strop.values.verdict import Verdict
 
@@ -35,20 +35,13 @@ def run(
     """Run a candidate once on fresh state."""
     import numpy as np
 
-    from strop import _native as native
-
     planned = trial.planned
     where = layout(problem.buffers, planned.placement)
-    core = {name: int(value) for name, value in values.items() if name.startswith("rocket.")}
-    rest = {name: value for name, value in values.items() if not name.startswith("rocket.")}
-    machine = native.Machine(memory_bytes=where.memory_bytes, parameters=core)
-    memory = machine.memory
-    loaded = machine.load(program.elf, protect=True)
-    kind = native.GemminiTimed if planned.timed else native.GemminiFunctional
-    if not planned.timed:
-        rest = dict(geometry(problem.geometry).values)
-    gemmini: Any = kind(memory, rest, strict=True, poison=planned.poison, loops=program.loops)
-    machine.attach(gemmini)
+    core = Core(
+        values, memory_bytes=where.memory_bytes, timed=planned.timed, poison=planned.poison, loops=program.loops
+    )
+    machine, gemmini, memory = core.machine, core.gemmini, core.machine.memory
+    loaded = core.load(program.elf, protect=True)
     if events:
         gemmini.record(events)
     _fence_in(memory, problem, where, loaded, planned.poison, trial)
