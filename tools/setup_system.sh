@@ -10,6 +10,7 @@ command -v g++ >/dev/null || need g++
 command -v cmake >/dev/null || need cmake
 command -v ninja >/dev/null || need ninja-build
 command -v bwrap >/dev/null || need bubblewrap
+command -v riscv64-unknown-elf-gcc >/dev/null || need gcc-riscv64-unknown-elf # kernels for gemmini
 [ -e /usr/include/xbyak/xbyak.h ] || [ -e /usr/local/include/xbyak/xbyak.h ] || need libxbyak-dev
 if ! command -v "$python" >/dev/null; then
     need python3; need python3-venv; need python3-dev

@@ -19,6 +19,7 @@ from strop.bench.machine import Machine, machine
 from strop.bench.peers import blas_of_numpy, installed
 from strop.bench.pinning import SLOWS_NUMPY
 from strop.errors import IsaMissing, MissingPackage, NativeMissing, StropError
+from strop.kernels.targets.gemmini.toolchain import INSTALL, Toolchain, toolchains
 from strop.settings import TABLE, Settings, settings
 from strop.stalls.disassemblers import Vendor, install, spans, survey
 from strop.store import open_store
@@ -64,6 +65,7 @@ class Examination:
     sandbox: Sandbox
     store: StoreState | None
     disassemblers: tuple[Vendor, ...]
+    compilers: tuple[Toolchain, ...]
     settings: Settings | None
     faults: tuple[StropError, ...]
     notes: tuple[str, ...]
@@ -102,6 +104,7 @@ class Examination:
                 "vendors": [vendor.to_json() for vendor in self.disassemblers],
                 "install": install(self.disassemblers),
             },
+            "compilers": [{"target": "gemmini", "name": one.name, "version": one.version} for one in self.compilers],
             "settings": {name: {"value": value, "source": source} for name, value, source in setting_rows(self)},
             "perf_map": bool(self.settings and self.settings.perf_map),
             "faults": [fault.to_json()["error"] for fault in self.faults],
@@ -123,7 +126,7 @@ def examine() -> Examination:
     if blas is None:
         faults.append(MissingPackage(what="strop tune", package="numpy", install="numpy"))
     store = _store(in_force.home, faults) if in_force else None
-    found, sandbox, disassemblers = machine(), probe(), survey()
+    found, sandbox, disassemblers, compilers = machine(), probe(), survey(), toolchains()
     return Examination(
         machine=found,
         native=native,
@@ -132,9 +135,14 @@ def examine() -> Examination:
         sandbox=sandbox,
         store=store,
         disassemblers=disassemblers,
+        compilers=compilers,
         settings=in_force,
         faults=tuple(faults),
-        notes=(*_notes(found, native, sandbox, store, in_force), *_undisassembled(disassemblers)),
+        notes=(
+            *_notes(found, native, sandbox, store, in_force),
+            *_undisassembled(disassemblers),
+            *([] if compilers else [f"judge has no compiler for gemmini. This installs one: {INSTALL}"]),
+        ),
     )
 
 

@@ -21,7 +21,7 @@ LABEL = 12
 @click.command("doctor")
 @shared
 def doctor(output: Output, seed: int) -> None:
-    """Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, disassemblers, settings.
+    """Say what this machine has: CPU, instruction sets, caches, peers, sandbox, store, foreign tools, settings.
 
     Exit code 0, or 3 where something is missing that tune needs. A GPU's disassembler that isn't here is a note, with
     the command that installs it.
@@ -81,6 +81,7 @@ def rows(examination: Examination) -> Iterator[tuple[str, list[str]]]:
         state = _size(store.size_bytes) if store.exists else "not made yet"
         yield "store", [f"{store.path} ({state}, {'writable' if store.writable else store.reason})"]
     yield "diagnose", [text for vendor in examination.disassemblers for text in _disassemblers(vendor)]
+    yield "gemmini", [f"{one.name} {one.version}" for one in examination.compilers] or ["no RISC-V compiler"]
     if settings := setting_rows(examination):
         width = max(len(name) for name, _, _ in settings)
         yield "settings", [f"{name:{width}} = {_value(value)}  ({source})" for name, value, source in settings]
