@@ -128,7 +128,7 @@ nb::dict account_dict(TimedMachine& machine) {
       {"operand_conflicts", machine.executes().conflicts}, {"steps_fused", machine.executes().fused},
       {"steps_alone", machine.executes().alone}, {"flushes", machine.executes().flushes},
       {"rows_fed", machine.executes().rows}, {"cache_hits", machine.cache().hits},
-      {"cache_misses", machine.cache().misses}, {"commands", machine.commands()},
+      {"cache_misses", machine.cache().misses}, {"commands", machine.commands()}, {"tlb_misses", machine.tlb().misses},
   };
   for (const auto& [name, value] : all) counters[name] = value;
   d["counters"] = counters;
@@ -165,6 +165,8 @@ void bind_gemmini_timed(nb::module_& m) {
       .def("run", &Bench::run, nb::arg("commands"), nb::arg("fence") = true,
            "Runs rows of (funct, rs1, rs2, pc, cost); with `fence`, until nothing is in flight. Returns the host's cycle.")
       .def("reset", &Bench::reset, nb::arg("events") = 0)
+      .def("warm", [](Bench& b, uint64_t address, uint64_t n) { b.machine().warm(address, n); }, nb::arg("address"),
+           nb::arg("bytes"), "Puts lines into the cache, as the core does that has just written them.")
       .def("scratchpad", &Bench::scratchpad)
       .def("accumulator", &Bench::accumulator)
       .def("account", [](Bench& b) { return account_dict(b.machine()); });

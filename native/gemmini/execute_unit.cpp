@@ -1,12 +1,15 @@
 #include "gemmini/execute_unit.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace strop::gemmini {
 
 ExecuteUnit::ExecuteUnit(const Timing& timing, State& state, ReservationStation& station, const LoadUnit& loads)
-    : timing_(timing), state_(state), station_(station), loads_(loads), results_(32) {
+    : timing_(timing), state_(state), station_(station), loads_(loads), results_(32),
+      spad_mask_(static_cast<uint32_t>(state.geometry.rows() - 1)),
+      bank_shift_(std::countr_zero(static_cast<uint32_t>(state.geometry.bank_rows))) {
   reset();
 }
 
@@ -205,6 +208,7 @@ bool ExecuteUnit::fire(Cycle now, Ports& ports) {
     return false;
   }
   const Geometry& g = state_.geometry;
+  if (fire_together(now, ports)) return true;
   const int before = std::min({operands_[0].fired, operands_[1].fired, operands_[2].fired});
   int bank[3];  // accumulator banks count as one
   uint32_t row[3];
@@ -214,7 +218,7 @@ bool ExecuteUnit::fire(Cycle now, Ports& ports) {
     if (!o.inputting || o.garbage) continue;
     const int n = o.reversed ? g.dim - 1 - o.fired : o.fired;
     row[i] = o.base + static_cast<uint32_t>(n * o.stride);
-    bank[i] = o.accumulator ? 1000 : g.bank(static_cast<int>(row[i] & (g.rows() - 1)));
+    bank[i] = o.accumulator ? 1000 : static_cast<int>(bank_of(row[i] & spad_mask_));
   }
   bool goes[3];
   for (int i = 0; i < 3; ++i) {
@@ -255,8 +259,13 @@ bool ExecuteUnit::fire(Cycle now, Ports& ports) {
       slow = slow || (operands_[i].inputting && !operands_[i].garbage && operands_[i].accumulator);
     }
   const bool complete = std::min({operands_[0].fired, operands_[1].fired, operands_[2].fired}) > before;
+  feed(now + (slow ? timing_.accumulator_read_latency : timing_.spad_latency), complete, before + 1);
+  return true;
+}
+
+void ExecuteUnit::feed(Cycle at, bool complete, int fired) {
   Fed& f = fed_.push();
-  f.at = now + (slow ? timing_.accumulator_read_latency : timing_.spad_latency);
+  f.at = at;
   f.request = request_;
   f.first = !started_;
   f.row = complete;
@@ -264,8 +273,27 @@ bool ExecuteUnit::fire(Cycle now, Ports& ports) {
   if (complete) {
     ++rows;
     fed = true;
-    if (before + 1 == total_) end();
+    if (fired == total_) end();
   }
+}
+
+// The usual case: the operands are at the same row, in different banks, and no bank is taken.
+bool ExecuteUnit::fire_together(Cycle now, Ports& ports) {
+  const Geometry& g = state_.geometry;
+  const int fired = operands_[0].fired;
+  if (operands_[1].fired != fired || operands_[2].fired != fired) return false;
+  uint32_t used = 0;
+  for (const Operand_& o : operands_) {
+    if (!o.inputting || o.garbage) continue;
+    if (o.accumulator) return false;
+    const int n = o.reversed ? g.dim - 1 - fired : fired;
+    const uint32_t bank = 1u << bank_of((o.base + static_cast<uint32_t>(n * o.stride)) & spad_mask_);
+    if ((used & bank) != 0 || (n < o.rows && (ports.spad_written & bank) != 0)) return false;
+    used |= bank;
+    if (n < o.rows) ports.spad_read |= bank;
+  }
+  for (Operand_& o : operands_) ++o.fired;
+  feed(now + timing_.spad_latency, true, fired + 1);
   return true;
 }
 

@@ -32,6 +32,10 @@ class ExecuteUnit {
   }
 
   bool busy() const { return !unroller_.empty() || !queue_.empty() || in_progress() || pending_[0] >= 0 || pending_[1] >= 0; }
+  bool may_leave(Cycle now) const {
+    return (!outs_.empty() && outs_.front().at <= now) || pending_[0] >= 0 || pending_[1] >= 0;
+  }
+  bool may_unroll() const { return !unroller_.empty(); }
   bool in_flight() const { return in_progress() || !outs_.empty(); }
   Cycle next(Cycle now) const;
 
@@ -91,6 +95,9 @@ class ExecuteUnit {
   void begin(Cycle now, bool multiply, int preload_at);
   void set_operand(Operand_& o, bool inputting, LocalAddress at, int rows, int stride, bool reversed);
   bool fire(Cycle now, Ports& ports);
+  bool fire_together(Cycle now, Ports& ports);
+  void feed(Cycle at, bool complete, int fired);
+  uint32_t bank_of(uint32_t row) const { return row >> bank_shift_; }
   void end();
   void require_landed(const Operand_& o, int total, const Command& reader) const;
 
@@ -114,6 +121,8 @@ class ExecuteUnit {
   Ring<Tag, 64> tags_;
   Ring<Out, 256> outs_;
   std::vector<StepResult> results_;
+  uint32_t spad_mask_;
+  int bank_shift_;
   int next_result_ = 0, held_result_ = -1;  // OS: what the next request pushes out
   Cycle mesh_free_ = 0;
   int pending_[2] = {-1, -1};

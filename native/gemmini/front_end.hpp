@@ -19,6 +19,7 @@ class FrontEnd {
     uint64_t rs1 = 0, rs2 = 0;
     Origin origin;
     bool from_conv = false;
+    int spare_rows = 0;  // see Command
   };
   struct Ready {              // decoded, before the station
     Command command;
@@ -34,7 +35,8 @@ class FrontEnd {
     ++raw_;
   }
   // One cycle, the last queue first; the station has taken what it takes.
-  bool step(Cycle now);
+  bool step();
+  bool idle() const { return raw_ == 0 && !looping(); }
 
   bool empty() const { return ready_.empty(); }
   Ready& front() { return ready_.front(); }
@@ -51,6 +53,7 @@ class FrontEnd {
   bool conv_stage();
   void emit(const Raw& raw, bool from_loop, bool from_conv);
   Full full(int which) const;
+  uint8_t caps_of(int which) const;
 
   const Timing& timing_;
   Decoder decoder_;
@@ -60,7 +63,9 @@ class FrontEnd {
   Ring<Ready, 64> ready_;
   int raw_ = 0;               // in queues_
   int in_station_[2][3] = {}; // per unroller and type: made and not completed
-  int still_ = 0;             // cycles in which the unrollers did nothing
+  int matmul_still_ = 0, conv_still_ = 0;  // cycles since the unroller gave a command or took one
+  bool matmul_offers_ = false, conv_offers_ = false;  // it had a command when it was last asked,
+  uint8_t matmul_caps_ = 0, conv_caps_ = 0;           // with these types full
 };
 
 }  // namespace strop::gemmini

@@ -5,8 +5,9 @@
 
 namespace strop::gemmini {
 
-LoadUnit::LoadUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station)
-    : timing_(timing), state_(state), memory_(memory), station_(station), tracked_(timing.load_commands),
+LoadUnit::LoadUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station,
+                   Tlb& tlb)
+    : timing_(timing), state_(state), memory_(memory), station_(station), tlb_(tlb), tracked_(timing.load_commands),
       rows_buffer_(timing.requests + 2), packets_(timing.requests), pending_spad_(state.geometry.rows()),
       pending_accumulator_(state.geometry.accumulator_rows()) {
   reset();
@@ -44,7 +45,7 @@ int LoadUnit::block_bytes(const Command& command) const {
   return command.first.at.accumulator() && !command.load.shrink ? g.accumulator_row_bytes() : g.row_bytes();
 }
 
-int LoadUnit::finished(Cycle now) const {
+int LoadUnit::find_finished(Cycle now) const {
   for (size_t i = 0; i < tracked_.size(); ++i)
     if (tracked_[i].slot >= 0 && tracked_[i].bytes_left == 0 && tracked_[i].done < now) return tracked_[i].slot;
   return -1;
@@ -174,7 +175,7 @@ bool LoadUnit::packetise(Cycle now) {
   // Second stage to the bus buffer; refused packets go round again, before new ones.
   int retry = -1;
   if (looked_up_ >= 0) {
-    if (bus_.size() < 2) {
+    if (bus_.size() < 2 && tlb_.translates(0, packets_[looked_up_].address, now)) {
       bus_.push(OnPath{now + timing_.request_path - 2, looked_up_});
       changed = true;
     } else {
@@ -212,6 +213,7 @@ void LoadUnit::sample(int id) {
   const Packet& p = packets_[id];
   Row& row = rows_buffer_[p.row];
   const uint64_t address = p.address + p.shift;
+  if (row.request.row >= used_rows(command(row.request.tracked))) return;  // fetched for nothing
   memory_.dma_read(address, p.useful, row.data + p.offset);
   row.provenance = static_cast<uint8_t>(row.provenance | memory_.provenance(address, p.useful));
   bytes += p.useful;

@@ -9,13 +9,14 @@
 #include "gemmini/reservation_station.hpp"
 #include "gemmini/state.hpp"
 #include "gemmini/timing.hpp"
+#include "gemmini/tlb.hpp"
 #include "rocket/memory.hpp"
 
 namespace strop::gemmini {
 
 class LoadUnit {
  public:
-  LoadUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station);
+  LoadUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station, Tlb& tlb);
   void reset();
 
   // From the reservation station.
@@ -26,8 +27,15 @@ class LoadUnit {
   bool land(Cycle now, Ports& ports);
   bool packetise(Cycle now);
   bool control(Cycle now);
+  bool may_land() const { return !landing_.empty() || zero_live_; }
+  bool may_packetise() const { return looked_up_ >= 0 || translated_ >= 0 || cutting_ >= 0 || !requests_.empty(); }
+  bool may_control() const { return current_ >= 0 || !queue_.empty(); }
+  void rest() {
+    wait = Wait::none;
+    active = live_commands_ != 0;
+  }
   // The slot of a command all of whose rows are written, or -1; `finish` takes it.
-  int finished(Cycle now) const;
+  int finished(Cycle now) const { return live_commands_ == 0 ? -1 : find_finished(now); }
   void finish(Cycle now, int slot);
 
   // The bus: the packet at the head of the buffer before channel A, and the beats that come back.
@@ -92,6 +100,7 @@ class LoadUnit {
   };
 
   Command& command(int tracked) { return station_.entry(tracked_[tracked].slot).command; }
+  int find_finished(Cycle now) const;
   void mark(const Command& command, int by);
   bool next_packet(Cycle now);
   int block_bytes(const Command& command) const;
@@ -100,6 +109,7 @@ class LoadUnit {
   State& state_;
   rocket::Memory& memory_;
   ReservationStation& station_;
+  Tlb& tlb_;
   Ring<int, 64> queue_;
   std::vector<Tracked> tracked_;
   int live_commands_ = 0;

@@ -8,7 +8,8 @@ namespace strop::gemmini {
 TimedMachine::TimedMachine(rocket::Memory& memory, const NamedValues& values, bool strict, uint8_t poison)
     : geometry_(Geometry::from(values)), timing_(Timing::from(values, geometry_)), state_(geometry_, strict, poison),
       memory_(memory), front_(timing_, geometry_, strict), station_(timing_, geometry_),
-      loads_(timing_, state_, memory, station_), stores_(timing_, state_, memory, station_),
+      tlb_(timing_),
+      loads_(timing_, state_, memory, station_, tlb_), stores_(timing_, state_, memory, station_, tlb_),
       executes_(timing_, state_, station_, loads_), cache_(timing_) {
   if (const std::string name = values.unused(); !name.empty())
     throw std::invalid_argument("no parameter of the machine is called " + name);
@@ -23,6 +24,7 @@ void TimedMachine::reset(size_t most_events) {
   stores_.reset();
   executes_.reset();
   cache_.reset();
+  tlb_.reset();
   account_.reset(most_events);
   now_ = 0;
   fencing_ = writes_turn_ = in_burst_ = station_blocked_ = false;
@@ -147,23 +149,30 @@ bool TimedMachine::station(Cycle now) {
 
 bool TimedMachine::step(Cycle now) {
   ports_.clear();
-  bool changed = executes_.leave(now, ports_);
-  changed |= loads_.land(now, ports_);
+  bool changed = executes_.may_leave(now) && executes_.leave(now, ports_);
+  if (loads_.may_land()) changed |= loads_.land(now, ports_);
   changed |= executes_.step(now, ports_);
-  changed |= stores_.write(now);
-  changed |= stores_.read(now, ports_);
+  stores_.out_of_ids = false;
+  if (stores_.may_write()) changed |= stores_.write(now);
+  stores_.read_wait = Wait::none;
+  if (stores_.may_read()) changed |= stores_.read(now, ports_);
   changed |= bus(now);
-  changed |= loads_.packetise(now);
-  changed |= loads_.control(now);
-  changed |= stores_.control(now);
-  changed |= executes_.unroll(now);
+  loads_.out_of_ids = false;
+  if (loads_.may_packetise()) changed |= loads_.packetise(now);
+  loads_.rest();
+  if (loads_.may_control()) changed |= loads_.control(now);
+  stores_.wait = Wait::none;
+  stores_.active = false;
+  if (stores_.may_control()) changed |= stores_.control(now);
+  if (executes_.may_unroll()) changed |= executes_.unroll(now);
   changed |= station(now);
-  changed |= front_.step(now);
+  if (!front_.idle()) changed |= front_.step();
   return changed;
 }
 
 Cycle TimedMachine::next(Cycle now) const {
-  return std::min({loads_.next(now), stores_.next(now), executes_.next(now), std::max(cache_.next(), now + 1)});
+  return std::min({loads_.next(now), stores_.next(now), executes_.next(now), std::max(cache_.next(), now + 1),
+                   std::max(tlb_.next(), now + 1)});
 }
 
 // One cycle; if nothing changed in it, all cycles up to the next event are like it.

@@ -38,6 +38,9 @@ class TimedMachine final : public rocket::Coprocessor {
   // Forgets what was accounted so far: the clock of an account starts here. Contents and queues stay.
   void start_account(uint64_t cycle);
 
+  // Before the clock starts: what the core has just written is in the cache.
+  void warm(uint64_t address, uint64_t bytes) { cache_.warm(address, bytes); }
+
   State& state() { return state_; }
   const State& state() const { return state_; }
   const Timing& timing() const { return timing_; }
@@ -45,6 +48,7 @@ class TimedMachine final : public rocket::Coprocessor {
   const LoadUnit& loads() const { return loads_; }
   const StoreUnit& stores() const { return stores_; }
   const ExecuteUnit& executes() const { return executes_; }
+  const Tlb& tlb() const { return tlb_; }
   const MemorySystem& cache() const { return cache_; }
   Cycle now() const { return now_; }
   uint64_t commands() const { return commands_; }
@@ -65,6 +69,7 @@ class TimedMachine final : public rocket::Coprocessor {
   rocket::Memory& memory_;
   FrontEnd front_;
   ReservationStation station_;
+  Tlb tlb_;
   LoadUnit loads_;
   StoreUnit stores_;
   ExecuteUnit executes_;

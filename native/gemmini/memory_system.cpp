@@ -12,16 +12,16 @@ bool before(const Answer& a, const Answer& b) { return a.at != b.at ? a.at < b.a
 
 MemorySystem::MemorySystem(const Timing& timing)
     : timing_(timing), sets_(static_cast<int>(timing.cache_bytes / (kLine * timing.cache_ways))),
-      tags_(static_cast<size_t>(sets_) * timing.cache_ways), filled_(tags_.size()), used_(tags_.size()),
+      tags_(static_cast<size_t>(sets_) * timing.cache_ways), filled_(tags_.size()),
       miss_free_(timing.misses) {}
 
 void MemorySystem::reset() {
   std::fill(tags_.begin(), tags_.end(), 0);
   std::fill(filled_.begin(), filled_.end(), 0);
-  std::fill(used_.begin(), used_.end(), 0);
   std::fill(miss_free_.begin(), miss_free_.end(), 0);
   last_fill_ = 0;
-  clock_ = order_ = 0;
+  order_ = 0;
+  random_ = 0x5EED5EEDu;
   count_ = 0;
   hits = misses = fill_bytes = 0;
 }
@@ -29,19 +29,17 @@ void MemorySystem::reset() {
 Cycle MemorySystem::line_ready(Cycle now, uint64_t address, bool fetch) {
   const uint64_t line = address / kLine;
   const size_t first = (line & (sets_ - 1)) * timing_.cache_ways;
-  size_t victim = first;
-  ++clock_;
   for (size_t w = first; w < first + timing_.cache_ways; ++w) {
     if (tags_[w] == line + 1) {
-      used_[w] = clock_;
       ++hits;
       // A request to a line on its way is answered after its fill.
       return filled_[w] > now ? std::max(now + timing_.hit, filled_[w] + timing_.secondary) : now + timing_.hit;
     }
-    if (used_[w] < used_[victim]) victim = w;
   }
+  // The victim is a random way, empty or not (the L2's Directory); the sequence is fixed.
+  random_ = (random_ >> 1) ^ (-(random_ & 1u) & 0xA3000000u);
+  const size_t victim = first + (random_ >> 8) % timing_.cache_ways;
   tags_[victim] = line + 1;
-  used_[victim] = clock_;
   if (timing_.cache_warm || !fetch) {
     filled_[victim] = now;
     ++hits;
@@ -57,6 +55,11 @@ Cycle MemorySystem::line_ready(Cycle now, uint64_t address, bool fetch) {
   last_fill_ = done;
   filled_[victim] = done;
   return done;
+}
+
+void MemorySystem::warm(uint64_t address, uint64_t bytes) {
+  for (uint64_t a = address / kLine * kLine; a < address + bytes; a += kLine) line_ready(0, a, false);
+  hits = misses = 0;
 }
 
 void MemorySystem::read(Cycle now, uint64_t address, int bytes, int id) {

@@ -26,6 +26,9 @@ class MemorySystem {
   MemorySystem(const Timing& timing);
   void reset();
 
+  // The lines of [address, address + bytes) are in the cache, as after the core has just written them.
+  void warm(uint64_t address, uint64_t bytes);
+
   // A took the request at `now`. `whole_line` writes need not fetch what they replace.
   void read(Cycle now, uint64_t address, int bytes, int id);
   void write(Cycle now, uint64_t address, bool whole_line, int id);
@@ -47,10 +50,9 @@ class MemorySystem {
   int sets_;
   std::vector<uint64_t> tags_;       // set * ways + way: line number + 1, 0 for none
   std::vector<Cycle> filled_;        // when the line's bytes are there
-  std::vector<uint32_t> used_;       // order of last use
   std::vector<Cycle> miss_free_;     // per miss handler
   Cycle last_fill_ = 0;
-  uint32_t clock_ = 0, order_ = 0;
+  uint32_t random_ = 0x5EED5EEDu, order_ = 0;
   std::array<Answer, 160> heap_{};   // earliest first; the top stays on top until its last beat
   int count_ = 0;
 };

@@ -5,8 +5,9 @@
 
 namespace strop::gemmini {
 
-StoreUnit::StoreUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station)
-    : timing_(timing), state_(state), memory_(memory), station_(station), tracked_(timing.store_commands),
+StoreUnit::StoreUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station,
+                     Tlb& tlb)
+    : timing_(timing), state_(state), memory_(memory), station_(station), tlb_(tlb), tracked_(timing.store_commands),
       packets_(timing.writes) {
   reset();
 }
@@ -25,7 +26,7 @@ void StoreUnit::reset() {
   bytes = packets = bank_stalls = port_stalls = 0;
 }
 
-int StoreUnit::finished(Cycle now) const {
+int StoreUnit::find_finished(Cycle now) const {
   for (const Tracked& t : tracked_)
     if (t.slot >= 0 && t.left == 0 && t.done < now) return t.slot;
   return -1;
@@ -220,6 +221,7 @@ void StoreUnit::take_block() {
 bool StoreUnit::send_beat(Cycle now) {
   out_of_ids = in_flight_ == timing_.writes;
   if (out_of_ids || bus_.size() >= 4) return false;
+  if (beats_left_ == 0 && !tlb_.translates(1, row_address_ + sent_, now)) return false;
   if (beats_left_ == 0) {
     int id = 0;
     while (packets_[id].live) ++id;

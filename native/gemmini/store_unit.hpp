@@ -9,13 +9,14 @@
 #include "gemmini/reservation_station.hpp"
 #include "gemmini/state.hpp"
 #include "gemmini/timing.hpp"
+#include "gemmini/tlb.hpp"
 #include "rocket/memory.hpp"
 
 namespace strop::gemmini {
 
 class StoreUnit {
  public:
-  StoreUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station);
+  StoreUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station, Tlb& tlb);
   void reset();
 
   bool full() const { return queue_.size() >= timing_.store_queue; }
@@ -24,7 +25,10 @@ class StoreUnit {
   bool write(Cycle now);                    // the writer
   bool read(Cycle now, Ports& ports);       // one row block from its bank into the pipe
   bool control(Cycle now);
-  int finished(Cycle now) const;
+  bool may_write() const { return writing_ || issued_ > 0; }
+  bool may_read() const { return !dispatch_.empty() || issued_ < pipe_.size(); }
+  bool may_control() const { return current_ >= 0 || !queue_.empty(); }
+  int finished(Cycle now) const { return live_commands_ == 0 ? -1 : find_finished(now); }
   void finish(int slot);
 
   // The bus: beats towards memory.
@@ -82,6 +86,7 @@ class StoreUnit {
     uint8_t data[64];
   };
 
+  int find_finished(Cycle now) const;
   bool send_beat(Cycle now);
   void take_block();
   bool padding(const Command& c, uint32_t& row) const;
@@ -91,6 +96,7 @@ class StoreUnit {
   State& state_;
   rocket::Memory& memory_;
   ReservationStation& station_;
+  Tlb& tlb_;
   Ring<int, 64> queue_;
   std::vector<Tracked> tracked_;
   int live_commands_ = 0;
