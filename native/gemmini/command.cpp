@@ -69,7 +69,16 @@ Command Decoder::decode(uint8_t funct, uint64_t rs1, uint64_t rs2, const Origin&
   c.rs2 = rs2;
   c.origin = origin;
   switch (funct) {
-    case kConfig: configure(c); break;
+    case kConfig: {
+      const Decoder before = *this;  // a refused configuration changes nothing
+      try {
+        configure(c);
+      } catch (...) {
+        *this = before;
+        throw;
+      }
+      break;
+    }
     case kLoad:
     case kLoad2:
     case kLoad3:

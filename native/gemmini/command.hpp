@@ -137,6 +137,7 @@ class Decoder {
   void check_store(const Command& command) const;
   void check_preload(const Command& command);
   void check_compute(const Command& command);
+  void check_result(const Command& command) const;
 
   Geometry geometry_;
   bool strict_;
@@ -147,7 +148,7 @@ class Decoder {
   bool preload_waits_ = false;  // a preload whose compute has not come
   bool preloaded_once_ = false;
   bool preload_is_garbage_ = false;
-  int c_rows_ = 0;
+  Operand c_;  // the latest preload's
 };
 
 // --- ranges of rows, for the reservation station and for checks ---------------------------------------------------

@@ -88,12 +88,17 @@ void Decoder::check_preload(const Command& c) {
     const bool turned = c.execute.weight_stationary && c.execute.b_transpose;
     check_rows(geometry_, c, c.first.at, turned ? c.first.columns : c.first.rows, "the preloaded operand");
   }
-  if (!c.second.at.garbage() && c.second.rows > 0 && c.second.columns > 0)
-    check_rows(geometry_, c, c.second.at, static_cast<int64_t>(c.second.rows - 1) * c.execute.c_stride + 1, "C");
+  c_ = c.second;
+  check_result(c);
   preload_waits_ = true;
   preloaded_once_ = true;
   preload_is_garbage_ = c.first.at.garbage();
-  c_rows_ = c.second.at.garbage() ? 0 : c.second.rows;
+}
+
+// C's stride is the one that holds when its compute comes: a config_ex may have changed it since the preload.
+void Decoder::check_result(const Command& c) const {
+  if (c_.at.garbage() || c_.rows == 0 || c_.columns == 0) return;
+  check_rows(geometry_, c, c_.at, static_cast<int64_t>(c_.rows - 1) * c.execute.c_stride + 1, "C");
 }
 
 void Decoder::check_compute(const Command& c) {
@@ -103,6 +108,7 @@ void Decoder::check_compute(const Command& c) {
   if (!preloaded_once_) refuse(c, "no preload has said where its result goes");
   if (strict_ && !preload_waits_) refuse(c, "every compute takes a preload of its own");
   preload_waits_ = false;
+  check_result(c);
   if (!c.first.at.garbage() && c.first.rows > 0 && c.first.columns > 0)
     check_rows(geometry_, c, c.first.at,
                static_cast<int64_t>((ex.a_transpose ? c.first.columns : c.first.rows) - 1) * ex.a_stride + 1, "A");
@@ -113,8 +119,8 @@ void Decoder::check_compute(const Command& c) {
   // Kept weights: only as many rows are fed as A or D have (ExecuteController.scala); rows of C past them stay as they were.
   if (strict_ && ex.weight_stationary && preload_is_garbage_ && !ex.a_transpose) {
     const int fed = std::max({c.first.rows, c.second.rows, 4});
-    if (c_rows_ > fed)
-      refuse(c, "C has " + number(c_rows_) + " rows, but a step with kept weights feeds " + number(fed));
+    if (!c_.at.garbage() && c_.rows > fed)
+      refuse(c, "C has " + number(c_.rows) + " rows, but a step with kept weights feeds " + number(fed));
   }
 }
 

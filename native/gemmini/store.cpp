@@ -108,6 +108,7 @@ int store_block_offset(const Geometry& g, const Command&, int block) { return bl
 
 int read_store_block(State& s, const Command& c, int row, int block, uint64_t now, uint8_t* out, uint8_t& provenance) {
   const int columns = block_columns(s.geometry, c, block);
+  if (columns <= 0) return 0;
   const uint32_t from = c.first.at.row() + row + static_cast<uint32_t>(block) * s.geometry.dim;
   if (c.first.at.accumulator()) {
     require_ready(s.accumulator, from, now, c);

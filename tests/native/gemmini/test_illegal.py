@@ -73,6 +73,11 @@ ALWAYS: list[tuple[str, list[Command], str]] = [
         "A reaches",
     ),
     ("A dims", [*FILL, preload(local(0), local(ACC)), flip(local(0, 16, 17), local(GARBAGE))], "A has 17 rows"),
+    (
+        "C past the end by a later stride",
+        [*FILL, preload(local(0), local(ACC)), ex(1, 0, 0, 0, 1, 100, 0), flip(local(0), local(GARBAGE))],
+        "C reaches row 1500",
+    ),
     ("no preload", [*FILL, flip(local(0), local(GARBAGE))], "no preload"),
     ("funct", [(99, 0, 0)], "funct 99"),
     ("loop of nothing", loop_ws((0, 1, 1), (0, 0, 0), (A, B, 0, O), (16, 16, 16, 16)), "at least 1"),
@@ -175,6 +180,15 @@ def test_what_was_never_written_reads_as_poison_when_not_strict(bench: Callable[
     machine = bench(strict=False, poison=0x3C)
     machine.execute([*START, mvin(A, local(700, 7, 1)), mvout(O, local(700, 16, 1))])
     assert machine.read(O, 16) == machine.read(A, 7) + b"\x3c" * 9
+
+
+def test_a_refused_configuration_changes_nothing(bench: Callable[..., Any]) -> None:
+    machine = bench()
+    machine.execute([*START, ld(0, 0, 16, 1, 64), mvin(D, local(ACC)), norm(stat=2)])
+    for wrong in (norm(stat=9, act_msb=1), ex(1, 0, 1, 1, 7, 7, 0), (0, 1 << 4 | 2, 16)):
+        with pytest.raises(_native.CommandFault):
+            machine.execute([wrong])
+    machine.execute([*FILL[:2], preload(local(16), local(ACC)), flip(local(0), local(GARBAGE)), mvout(O, local(ACC))])
 
 
 def test_what_one_program_may_cost_is_bounded(bench: Callable[..., Any]) -> None:
