@@ -103,7 +103,7 @@ Cpu::CodePage* Cpu::find_page(uint64_t pc) {
       result_.pc = pc;
       return nullptr;
     }
-    divert(TrapKind::instruction_access, pc, pc, "no instructions can be fetched from " + memory_.describe(pc, 2));
+    divert(TrapKind::instruction_access, pc, pc, unfetchable(pc));
     return nullptr;
   }
   CodePage*& page = pages_[offset / Memory::kPageBytes];
@@ -124,14 +124,18 @@ bool Cpu::decode_at(CodePage& page, uint64_t slot) {
   if (!is_compressed(bits)) {
     const uint64_t next = (offset + 2) / Memory::kPageBytes;
     if (offset + 4 > memory_.size() || !(flags[next] & kExecute))
-      return divert(TrapKind::instruction_access, pc + 2, pc,
-                    "no instructions can be fetched from " + memory_.describe(pc + 2, 2));
+      return divert(TrapKind::instruction_access, pc + 2, pc, unfetchable(pc + 2));
     std::memcpy(&bits, memory_.host() + offset, 4);
     flags[next] |= Memory::kCode;
   }
   flags[number] |= Memory::kCode;
   page.ops[slot] = decode(bits);
   return true;
+}
+
+std::string Cpu::unfetchable(uint64_t pc) const {
+  if (mtvec_ != 0) return {};  // the program's handler reads no text
+  return "no instructions can be fetched from " + memory_.describe(pc, 2);
 }
 
 void Cpu::code_written(uint64_t address, uint64_t n) {

@@ -87,6 +87,7 @@ class Cpu final : public CodeObserver {
   bool divert(TrapKind kind, uint64_t value, uint64_t pc, const std::string& text);  // the same; always false
   bool allowed(uint64_t address, uint64_t n, bool write, uint64_t pc);
   bool misalignment_traps(uint64_t address, uint64_t n) const { return misaligned_trap_ && address % n != 0; }
+  std::string unfetchable(uint64_t pc) const;
   void stop_at(const Trap& trap, uint64_t pc);
   void stop_exited(int64_t code, uint64_t pc);
   void stop_limited(const char* limit);

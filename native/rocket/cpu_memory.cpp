@@ -9,6 +9,7 @@ namespace strop::rocket {
 bool Cpu::allowed(uint64_t address, uint64_t n, bool write, uint64_t pc) {
   const TrapKind kind = write ? TrapKind::store_access : TrapKind::load_access;
   const auto refused = [&](const char* why) {
+    if (mtvec_ != 0) return divert(kind, address, pc, {});  // nobody will read a text
     return divert(kind, address, pc,
                   std::string(write ? "the core may not write " : "the core may not read ") +
                       memory_.describe(address, n) + why);

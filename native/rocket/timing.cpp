@@ -66,7 +66,7 @@ void Timing::reset() {
   cycle = 0;
   ready.fill(0);
   stalls = {};
-  muldiv_free_ = fpu_free_ = 0;
+  muldiv_free_ = fpu_free_ = command_sent_ = 0;
   branches.reset();
   icache.reset();
   dcache.reset();

@@ -1,6 +1,7 @@
 // When instructions issue: Rocket's in-order pipeline as a scoreboard of registers, and the units that block.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -84,6 +85,7 @@ class Timing {
 
   // A RoCC command that issued at cycle - 1 and was taken at `accepted`, having been offered at `offered`.
   void rocc_accepted(uint64_t offered, uint64_t accepted) {
+    command_sent_ = std::max(offered, accepted);
     if (accepted <= offered) return;
     uint64_t taken = accepted + retry_;
     if (taken < offered + replay_) taken = offered + replay_;
@@ -91,7 +93,9 @@ class Timing {
     cycle += taken - offered;
   }
 
+  // A fence that issued at cycle - 1 waits in decode for the accelerator, and for commands that are still on their way.
   void wait_for_fence(uint64_t until) {
+    if (command_sent_ != 0) until = std::max(until, command_sent_ + 1);
     if (until <= cycle - 1) return;
     stalls.fence += until - (cycle - 1);
     cycle = until + 1;
@@ -119,7 +123,7 @@ class Timing {
   uint64_t divide_steps(const Instruction& i, uint64_t a, uint64_t b) const;
 
   std::array<uint32_t, static_cast<int>(Cost::count)> latency_{};
-  uint64_t muldiv_free_ = 0, fpu_free_ = 0;
+  uint64_t muldiv_free_ = 0, fpu_free_ = 0, command_sent_ = 0;
   uint64_t overhead_, unroll_, flush_, replay_, retry_, misaligned_;
   bool multiply_early_, divide_early_;
 };
