@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from strop.cli.options import Output, as_text, shared
+from strop.cli.options import Output, as_text, shared, write_text
+
+if TYPE_CHECKING:
+    from strop.kernels.targets.gemmini.timeline import Timeline
 
 
 @click.command("judge")
@@ -15,9 +20,18 @@ from strop.cli.options import Output, as_text, shared
 @click.option("--sandbox", default="auto", metavar="NAME", help="auto (default), or none: the result is unverified.")
 @click.option("--fresh", is_flag=True, help="Judge again what was judged before.")
 @click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Change the simulated machine.")
+@click.option("--trace", metavar="FILE", type=click.Path(path_type=Path), help="Write a Chrome trace (gemmini).")
 @shared
 def judge(
-    problem: str, file: Path, *, sandbox: str, fresh: bool, changes: tuple[str, ...], output: Output, seed: int
+    problem: str,
+    file: Path,
+    *,
+    sandbox: str,
+    fresh: bool,
+    changes: tuple[str, ...],
+    trace: Path | None,
+    output: Output,
+    seed: int,
 ) -> None:
     """Say whether the kernel in FILE solves PROBLEM, what it costs, and what bounds it.
 
@@ -27,12 +41,46 @@ def judge(
     """
     from strop.kernels import judge as judging
     from strop.kernels.render import lines, sentence
+    from strop.kernels.render_html import report
     from strop.kernels.targets.gemmini.parameters import overrides
 
     parameters = overrides(changes)
     found = judging.judge(problem, file, sandbox=sandbox, fresh=fresh, parameters=parameters)
-    said = [sentence(found)] if output.quiet else list(lines(found))
-    output.write({"judgement.json": lambda: as_text(found.to_json())})
-    output.result(found.to_json(), said, title=f"strop judge {problem}", artefact="judgement.json")
+    code = judging.source(file)
+    if output.as_json:
+        output.document(found.to_json())
+    else:
+        for line in [sentence(found)] if output.quiet else lines(found):
+            click.echo(line)
+    shown = None
+    if found.ok and found.target == "gemmini" and (trace or output.html or output.folder):
+        shown = drawn(problem, code, parameters, sandbox)
+    if trace is not None and shown is not None:
+        write_text(trace, as_text(traced(shown)))
+    output.write(
+        {
+            "judgement.json": lambda: as_text(found.to_json()),
+            "report.html": lambda: report(found, code, shown),
+            **({"trace.json": lambda: as_text(traced(shown))} if shown is not None else {}),
+        }
+    )
+    output.page(lambda: report(found, code, shown))
     if not found.ok:
         raise click.exceptions.Exit(1)
+
+
+def drawn(problem: str, code: str, parameters: Mapping[str, float], sandbox: str) -> Timeline:
+    """Run once more and keep what the machine did when."""
+    from strop.kernels.registry import problem as find
+    from strop.kernels.targets.gemmini.target import TARGET
+    from strop.kernels.targets.gemmini.timeline import timeline
+
+    machine = TARGET.changed(parameters) if parameters else TARGET
+    return timeline(find(problem), code, machine, sandbox=sandbox)
+
+
+def traced(shown: Timeline) -> dict[str, Any]:
+    """A timeline as a Chrome trace."""
+    from strop.kernels.targets.gemmini.timeline import chrome_trace
+
+    return chrome_trace(shown)

@@ -62,32 +62,40 @@ def diagnosis(problem: Problem, program: Program, detail: Mapping[str, Any], val
 
 
 def _causes(program: Program, account: Mapping[str, Any], total: int) -> Iterator[Cause]:
+    """Yield the waits by source line (by address where none is known) and part, each with the longest of its waits."""
     stalled = max(total - int(account["classes"]["execute"]), 1)
     waits: dict[int, list[Mapping[str, Any]]] = {}
     for wait in account["waits"]:
         waits.setdefault(wait["pc"], []).append(wait)
-    for pc, spent in account["lines"].items():
+    spent: dict[tuple[int, str], tuple[int, list[int]]] = {}
+    for pc, parts in account["lines"].items():
         for part in PARTS:
-            cycles = int(spent[part])
-            if part == "execute" or cycles < WORTH * total:
-                continue
-            mine = [each for each in waits.get(pc, ()) if each["wait"] in _WAITS[part]]
-            best = max(mine, key=lambda each: each["cycles"], default=None)
-            kind = table()[_class(part, best, account)]
-            evidence = [f"{cycles:,} cycles of {part}"]
-            if best is not None:
-                times = f"{best['count']:,} times, {best['longest']:,} cycles at most"
-                evidence.append(f"waits {best['wait'].replace('_', ' ')} {times} (command {best['index']:,})")
-            yield Cause(
-                id=kind.id,
-                cause_class=kind.cause_class,
-                stall_site=_site(program, pc, best["funct"] if best else None),
-                cause_site=_site(program, best["cause_pc"], None) if best and best["cause_pc"] else None,
-                share_of_stalls=(cycles / stalled, cycles / stalled),
-                share_of_time=(cycles / total, cycles / total),
-                evidence=tuple(evidence),
-                samples=cycles,
-            )
+            if part != "execute" and parts[part]:
+                key = (program.lines.at(pc) or -pc, part)
+                cycles, places = spent.get(key, (0, []))
+                spent[key] = cycles + int(parts[part]), [*places, pc]
+    for (_, part), (cycles, places) in spent.items():
+        if cycles < WORTH * total:
+            continue
+        mine = [each for pc in places for each in waits.get(pc, ()) if each["wait"] in _WAITS[part]]
+        best = max(mine, key=lambda each: each["cycles"], default=None)
+        kind = table()[_class(part, best, account)]
+        evidence = [f"{cycles:,} cycles of {part}"]
+        if best is not None:
+            times = "once" if best["count"] == 1 else f"{best['count']:,} times"
+            most = f"{best['longest']:,} cycles at most (command {best['index']:,})"
+            evidence.append(f"waits {best['wait'].replace('_', ' ')} {times}, {most}")
+        share = cycles / total
+        yield Cause(
+            id=kind.id,
+            cause_class=kind.cause_class,
+            stall_site=_site(program, best["pc"] if best else places[0], best["funct"] if best else None),
+            cause_site=_site(program, best["cause_pc"], None) if best and best["cause_pc"] else None,
+            share_of_stalls=(cycles / stalled, cycles / stalled),
+            share_of_time=(share, share),
+            evidence=tuple(evidence),
+            samples=cycles,
+        )
 
 
 def _class(part: str, wait: Mapping[str, Any] | None, account: Mapping[str, Any]) -> str:

@@ -92,9 +92,12 @@ class Gemmini:
     def run(self, problem: Problem, built: Program, trials: Sequence[Trial], *, sandbox: str) -> Iterator[Outcome]:
         """Run the trials one after another, each on a machine of its own."""
         values = self.values(problem)
-        most = int(max(LEAST_CYCLES, CYCLES_A_BOUND * self.bound(problem)))
         for trial in trials:
-            yield run(problem, built, trial, values, most_cycles=most)
+            yield run(problem, built, trial, values, most_cycles=self.most_cycles(problem))
+
+    def most_cycles(self, problem: Problem) -> int:
+        """Return after how many cycles a run is stopped."""
+        return int(max(LEAST_CYCLES, CYCLES_A_BOUND * self.bound(problem)))
 
     def conclude(self, problem: Problem, built: Program, outcomes: Sequence[Outcome]) -> Verdicted:
         """Cycles must be the same on all inputs, and no fewer than the work takes."""
