@@ -48,7 +48,8 @@ def twin(machine: Machine, run: Run, culprit: int) -> int | None:
     steps = {step.address: step for step in machine.program.steps if step.address in run.executed}
     seen = profile(run)
     (plant,) = (each for each in machine.settings.plants if each.address == culprit)
-    for address, step in steps.items():
+    # Those next to it are most like it: a twin is found soon where there is one.
+    for address, step in sorted(steps.items(), key=lambda item: abs(item[0] - culprit)):
         if address == culprit or not step.is_variable or _family(step.op) != _family(steps[culprit].op):
             continue
         if all(pend.when != plant.when for pend in step.pends):

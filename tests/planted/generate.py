@@ -9,8 +9,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import random
+import sys
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from tests.planted.case import FOLDER, Case, how, write
 from tests.planted.culprit import LEAST, MARGIN, savings, together, twin
@@ -41,21 +44,30 @@ def main() -> None:
 
 
 def draw(vendor: str, seed: str, count: int, name: str, refused: Counter[str]) -> list[Case]:
-    """Draw that many cases, the vendor's kinds in turn; a kind that can't be drawn is left out and counted."""
-    programs = sorted(load(vendor).values(), key=lambda program: program.id)
-    kinds = KINDS[vendor]
-    fitting = {kind: [program for program in programs if fits(kind, program)] for kind in kinds}
+    """Draw that many cases, the vendor's kinds in turn; one that can't be drawn is of the next kind, and counted."""
     found: list[Case] = []
-    for number in range(count):
-        rng = random.Random(hashlib.sha256(f"{seed}/{vendor}/{number}".encode()).digest())
-        for shift in range(len(kinds)):
-            kind = kinds[(number + shift) % len(kinds)]
-            case = _case(kind, fitting[kind], rng, refused)
+    with ProcessPoolExecutor() as pool:
+        for number, (case, why) in enumerate(pool.map(partial(_draw, vendor, seed), range(count))):
+            refused.update(why)
             if case is not None:
                 found.append(replace(case, id=f"{vendor}-{name}-{number}"))
-                break
-            refused[f"no {kind} in {TRIES} tries"] += 1
+            print(number, case and case.kind, case and case.program, file=sys.stderr, flush=True)
     return found
+
+
+def _draw(vendor: str, seed: str, number: int) -> tuple[Case | None, Counter[str]]:
+    """Draw one case by its number: it depends on no other."""
+    programs = sorted(load(vendor).values(), key=lambda program: program.id)
+    kinds = KINDS[vendor]
+    refused: Counter[str] = Counter()
+    rng = random.Random(hashlib.sha256(f"{seed}/{vendor}/{number}".encode()).digest())
+    for shift in range(len(kinds)):
+        kind = kinds[(number + shift) % len(kinds)]
+        case = _case(kind, [program for program in programs if fits(kind, program)], rng, refused)
+        if case is not None:
+            return case, refused
+        refused[f"no {kind} in {TRIES} tries"] += 1
+    return None, refused
 
 
 def _case(kind: str, programs: list[Program], rng: random.Random, refused: Counter[str]) -> Case | None:
