@@ -157,7 +157,8 @@ void bind_machine(nb::module_& m) {
       .def("call", &call, "address"_a, "arguments"_a = std::vector<uint64_t>{}, "stack"_a = 0,
            "instructions"_a = limits.instructions, "cycles"_a = limits.cycles, "output_bytes"_a = limits.output_bytes,
            "timed"_a = false, "profile"_a = false,
-           "Call the function at `address` after reset, arguments in a0 to a7, the stack below `stack` (0: the end).")
+           "Call the function at `address` after reset, arguments in a0 to a7, the stack below `stack` (0: the end). The\n"
+           "clock begins at 0: an accelerator that was used before is to be reset, too.")
       .def("resume", &resume, "instructions"_a = limits.instructions, "cycles"_a = limits.cycles,
            "output_bytes"_a = limits.output_bytes, "timed"_a = false, "profile"_a = false,
            "Go on from the registers as they are.")
