@@ -45,6 +45,8 @@ def decode(data: bytes, *, path: str) -> Binary:
         raise UnreadableBinary(path=path, reason=_what(data))
     # Only the one vendor's tables are loaded.
     binary: Binary = import_module(f"strop.stalls.{vendor}.decode").decode(data, path=path)
+    if not any(function.instructions for function in binary.functions):
+        raise UnreadableBinary(path=path, reason="it holds no instruction")
     return binary
 
 
