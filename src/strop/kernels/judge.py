@@ -24,7 +24,7 @@ from strop.kernels.targets.target import Outcome, Refusal, Refused, Target, Tria
 from strop.values.verdict import Verdict
 
 if TYPE_CHECKING:
-    from strop.store import RunHandle
+    from strop.store import Request, Store
 
 VERSION = "1"  # part of the key of cached verdicts: raise it when a verdict may change
 SEED_BITS = 63
@@ -49,10 +49,10 @@ def judge(
     machine = target(problem.target)
     if parameters:
         machine = machine.changed(parameters)
-    handle = _handle(problem, text, machine, sandbox, fresh=fresh)
-    if handle is None:
+    store = _store()
+    if store is None:
         return judge_code(problem, text, machine, sandbox=sandbox)
-    with handle:
+    with store, store.open_run(_request(problem, text, machine, sandbox), fresh=fresh) as handle:
         if handle.origin == "answered" and handle.answer is not None:
             return Judgement.from_json(handle.answer, cached=True)
         found = judge_code(problem, text, machine, sandbox=sandbox)
@@ -182,21 +182,28 @@ def _twins(outcomes: Sequence[Outcome]) -> Iterator[tuple[Outcome, Outcome]]:
             first[key] = outcome
 
 
-def _handle(problem: Problem, code: str, machine: Target, sandbox: str, *, fresh: bool) -> RunHandle | None:
-    """Return the store's answer, or what to write one to; None where there is no store to write to."""
-    from strop.store import Request, open_store
+def _store() -> Store | None:
+    """Return the store; None where there is none to write to."""
+    from strop.store import open_store
+
+    try:
+        return open_store()
+    except StropError:
+        return None
+
+
+def _request(problem: Problem, code: str, machine: Target, sandbox: str) -> Request:
+    """Return what is asked: equal questions have one answer."""
+    from strop.store import Request
     from strop.values.budget import Budget
     from strop.values.run import Run
 
-    question = {"id": problem.id, "code": sha256(code.encode("utf-8", "surrogatepass")).hexdigest(), "sandbox": sandbox}
+    digest = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
     run = Run(
         verb="judge",
-        problem=question,
+        problem={"id": problem.id, "prelude": problem.prelude, "code": digest, "sandbox": sandbox},
         target={**machine.identity(), "judge": VERSION},
         search="none",
         budget=Budget(),
     )
-    try:
-        return open_store().open_run(Request(run=run, title=problem.id), fresh=fresh)
-    except StropError:
-        return None
+    return Request(run=run, title=problem.id)
