@@ -26,9 +26,9 @@ nb::dict spent_dict(const std::array<uint64_t, kSpent>& spent) {
   return d;
 }
 
-class Bench {  // a machine with its memory
+class TimedBench {  // a machine with its memory
  public:
-  Bench(const std::map<std::string, double>& values, uint64_t bytes, uint64_t base, bool strict, int poison)
+  TimedBench(const std::map<std::string, double>& values, uint64_t bytes, uint64_t base, bool strict, int poison)
       : memory_(bytes, base), machine_(memory_, NamedValues(values), strict, static_cast<uint8_t>(poison)) {}
 
   void write(uint64_t address, nb::bytes data) { memory_.write(address, data.size(), data.c_str()); }
@@ -156,20 +156,20 @@ nb::dict account_dict(TimedMachine& machine) {
 
 void bind_gemmini_timed(nb::module_& m) {
   m.attr("GEMMINI_FENCE") = kFence;
-  nb::class_<Bench>(m, "GemminiBench", "The timed Gemmini with a memory of its own and no core.")
+  nb::class_<TimedBench>(m, "GemminiBench", "The timed Gemmini with a memory of its own and no core.")
       .def(nb::init<const std::map<std::string, double>&, uint64_t, uint64_t, bool, int>(), nb::arg("values"),
            nb::arg("bytes"), nb::arg("base") = rocket::Memory::kDefaultBase, nb::arg("strict") = false,
            nb::arg("poison") = 0xA5)
-      .def("write", &Bench::write, nb::arg("address"), nb::arg("data"))
-      .def("read", &Bench::read, nb::arg("address"), nb::arg("bytes"))
-      .def("run", &Bench::run, nb::arg("commands"), nb::arg("fence") = true,
+      .def("write", &TimedBench::write, nb::arg("address"), nb::arg("data"))
+      .def("read", &TimedBench::read, nb::arg("address"), nb::arg("bytes"))
+      .def("run", &TimedBench::run, nb::arg("commands"), nb::arg("fence") = true,
            "Runs rows of (funct, rs1, rs2, pc, cost); with `fence`, until nothing is in flight. Returns the host's cycle.")
-      .def("reset", &Bench::reset, nb::arg("events") = 0)
-      .def("warm", [](Bench& b, uint64_t address, uint64_t n) { b.machine().warm(address, n); }, nb::arg("address"),
+      .def("reset", &TimedBench::reset, nb::arg("events") = 0)
+      .def("warm", [](TimedBench& b, uint64_t address, uint64_t n) { b.machine().warm(address, n); }, nb::arg("address"),
            nb::arg("bytes"), "Puts lines into the cache, as the core does that has just written them.")
-      .def("scratchpad", &Bench::scratchpad)
-      .def("accumulator", &Bench::accumulator)
-      .def("account", [](Bench& b) { return account_dict(b.machine()); });
+      .def("scratchpad", &TimedBench::scratchpad)
+      .def("accumulator", &TimedBench::accumulator)
+      .def("account", [](TimedBench& b) { return account_dict(b.machine()); });
 }
 
 }  // namespace strop::gemmini
