@@ -101,7 +101,7 @@ def candidates(slicer: Slicer, waiter: int, reason: Reason) -> list[Candidate]:
     for edge in slicer.edges(waiter):
         if edge.need not in (Need.CALLER, Need.GROUP):
             offer(edge.producer, edge.need, edge.wait.resource, None, edge.via)
-    for read in slicer.definitions.reads[waiter]:
+    for read in slicer.definitions.by_piece[waiter]:
         for producer in read.definitions:
             if not code[producer].variable and not code[producer].memory:
                 offer(producer, Need.RAW, None, read.role, None)

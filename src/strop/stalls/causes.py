@@ -154,5 +154,5 @@ class Namer:
         if self.code[waiter].memory is None or self.code[cause].kind in ("float", "half", "double"):
             return False
         return any(
-            read.role is Role.ADDRESS and cause in read.definitions for read in self.slicer.definitions.reads[waiter]
+            read.role is Role.ADDRESS and cause in read.definitions for read in self.slicer.definitions.by_piece[waiter]
         )

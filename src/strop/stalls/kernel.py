@@ -166,25 +166,32 @@ def _add(
 ) -> None:
     slicer = code.slicer(number)
     namer = Namer(slicer)
+    loops = _Loops(slicer)
     names: dict[tuple[object, ...], Any] = {}
+    sites: dict[int, Site] = {}
+
+    def site(index: int) -> Site:
+        found = sites.get(index)
+        return sites.setdefault(index, _site(slicer.code[index], is_line)) if found is None else found
+
     for one in found:
         if one.part is Part.ISSUED:
             continue
         which = (one.stall, one.cause, one.anchor, one.reason, one.need, one.resource, one.part)
         named = names.get(which) or names.setdefault(which, namer.name(one))
-        stall = _site(slicer.code[one.stall], is_line)
-        cause = None if one.cause is None or one.part is not Part.ATTRIBUTED else _site(slicer.code[one.cause], is_line)
+        stall = site(one.stall)
+        cause = None if one.cause is None or one.part is not Part.ATTRIBUTED else site(one.cause)
         key: tuple[object, ...] = (number, stall, cause, named.kind.id) if is_line else (
             number, one.stall, one.cause, named.kind.id,
         )  # fmt: skip
         row = rows.get(key)
         if row is None:
-            above = [_site(slicer.code[link.producer], is_line) for link in named.chain]
-            chain = tuple(dict.fromkeys([stall, *([cause] if cause else []), *above]))
-            row = rows[key] = _Row(named.kind, stall, cause, chain)
+            steps = [one.stall, *([one.cause] if cause and one.cause is not None else [])]
+            chain = tuple([site(step) for step in dict.fromkeys([*steps, *(link.producer for link in named.chain)])])
+            row = rows[key] = _Row(named.kind, stall, cause, tuple(dict.fromkeys(chain)) if is_line else chain)
         _tally(row, one)
         row.evidence |= dict.fromkeys((*named.evidence, *one.evidence))
-        if not is_line and (loop := _loop(slicer, one.stall, one.cause)) is not None:
+        if not is_line and (loop := loops.name(one.stall, one.cause)) is not None:
             row.evidence[loop] = None
         if one.anchor is not None and one.anchor != one.stall and one.reason is not Reason.BARRIER:
             row.evidence[f"sampled late: what waits is {slicer.code[one.anchor].text}"] = None
@@ -197,17 +204,33 @@ def _add(
             row.needs[NO_LINES] = None
 
 
-def _loop(slicer: Slicer, stall: int, cause: int | None) -> str | None:
-    """Name the innermost loop that holds a stall, and its cause if there is one."""
-    graph = slicer.graph
-    both = {graph.block_of[stall], graph.block_of[stall if cause is None else cause]}
-    inner = next((loop for loop in reversed(graph.loops) if both <= set(loop.blocks)), None)
-    if inner is None:
-        return None
-    start, end = graph.starts[inner.blocks[0]], max(graph.ends[block] for block in inner.blocks)
-    if start >= len(slicer.code):  # only the hub of branches to nobody knows where
-        return None
-    return f"in the loop from +{slicer.code[start].pc:#x} to +{slicer.code[end - 1].pc:#x}"
+class _Loops:
+    """Names loops; each once."""
+
+    def __init__(self, slicer: Slicer) -> None:
+        self._graph, self._code = slicer.graph, slicer.code
+        self._around: list[set[int]] = [set() for _ in slicer.graph.order]  # the numbers of the loops around a block
+        for number, loop in enumerate(slicer.graph.loops):
+            for block in loop.blocks:
+                self._around[block].add(number)
+        self._names: dict[tuple[int, int], str | None] = {}
+
+    def name(self, stall: int, cause: int | None) -> str | None:
+        """Name the innermost loop that holds a stall, and its cause if there is one."""
+        blocks = self._graph.block_of[stall], self._graph.block_of[stall if cause is None else cause]
+        if blocks not in self._names:
+            self._names[blocks] = self._name(blocks)
+        return self._names[blocks]
+
+    def _name(self, blocks: tuple[int, int]) -> str | None:
+        number = max(self._around[blocks[0]] & self._around[blocks[1]], default=None)
+        if number is None:
+            return None
+        inner, graph = self._graph.loops[number], self._graph
+        start, end = graph.starts[inner.blocks[0]], max(graph.ends[block] for block in inner.blocks)
+        if start >= len(self._code):  # only the hub of branches to nobody knows where
+            return None
+        return f"in the loop from +{self._code[start].pc:#x} to +{self._code[end - 1].pc:#x}"
 
 
 def _tally(row: _Row, one: Attribution) -> None:

@@ -51,24 +51,24 @@ def shares(
     away = [distances.get(one.producer, GONE) for one in candidates]
     if len(candidates) == 1:
         return [Share(1.0, 1.0, 1.0, _exposed(candidates[0].latency, away[0]))]
+    cycles = [(float(one.latency.low), middle(one.latency), float(one.latency.high)) for one in candidates]
     base = [
         one.match * path * _feasible(one.latency, distance, stall_cycles)
         for one, path, distance in zip(candidates, paths, away, strict=True)
     ]
     kinds = sorted({one.kind for one in candidates})
-    scenarios = [_weigh(candidates, away, base, {}), _weigh(candidates, away, base, {}, issuing=True)]
+    elapsed = [distance.elapsed for distance in away]
+    middles = [middle for _, middle, _ in cycles]
+    scenarios = [_weigh(middles, elapsed, base), _weigh(middles, [distance.issuing for distance in away], base)]
     for bound in (0, 2):
-        scenarios += [_weigh(candidates, away, base, {kind: bound}) for kind in kinds]
-        if len(kinds) > 1:
-            scenarios.append(_weigh(candidates, away, base, dict.fromkeys(kinds, bound)))
+        for varied in [{kind} for kind in kinds] + ([set(kinds)] if len(kinds) > 1 else []):
+            latencies = [
+                three[bound if one.kind in varied else 1] for one, three in zip(candidates, cycles, strict=True)
+            ]
+            scenarios.append(_weigh(latencies, elapsed, base))
     return [
-        Share(
-            middle=scenarios[0][at],
-            low=min(scenario[at] for scenario in scenarios),
-            high=max(scenario[at] for scenario in scenarios),
-            exposed=_exposed(one.latency, away[at]),
-        )
-        for at, one in enumerate(candidates)
+        Share(middle=several[0], low=min(several), high=max(several), exposed=_exposed(one.latency, distance))
+        for one, distance, several in zip(candidates, away, zip(*scenarios, strict=True), strict=True)
     ]
 
 
@@ -87,19 +87,8 @@ def _feasible(latency: Latency, distance: Distance, stall_cycles: float | None) 
     return 1.0
 
 
-def _weigh(
-    candidates: Sequence[Candidate],
-    away: Sequence[Distance],
-    base: Sequence[float],
-    bounds: Mapping[str, int],
-    *,
-    issuing: bool = False,
-) -> list[float]:
-    left = []
-    for one, distance in zip(candidates, away, strict=True):
-        which = bounds.get(one.kind, 1)
-        latency = (float(one.latency.low), middle(one.latency), float(one.latency.high))[which]
-        left.append(latency - (distance.issuing if issuing else distance.elapsed))
+def _weigh(latencies: Sequence[float], away: Sequence[float], base: Sequence[float]) -> list[float]:
+    left = [latency - cycles for latency, cycles in zip(latencies, away, strict=True)]
     last = max(left)
     scatter = max(LEAST_SCATTER, SHARPNESS * abs(last))
     weights = [

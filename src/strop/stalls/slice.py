@@ -12,9 +12,10 @@ from enum import StrEnum
 from functools import cached_property
 
 from strop.stalls.flow.cfg import Graph
-from strop.stalls.flow.definitions import SLOT, Definitions
+from strop.stalls.flow.definitions import Definitions
 from strop.stalls.flow.memory import SharedMemory, loads_shared
 from strop.stalls.flow.needs import Edge, Needs, closes
+from strop.stalls.flow.operands import SLOT
 from strop.stalls.flow.pending import Pending
 from strop.stalls.instruction import Direction, Function, Instruction, Role
 
@@ -50,7 +51,12 @@ class Above:
     recurrent: bool
 
 
-_KINDS = {Role.ADDRESS: LinkKind.ADDRESS, Role.PREDICATE: LinkKind.PREDICATE}
+_KINDS = {
+    Role.DATA: LinkKind.DATA,
+    Role.IMPLICIT: LinkKind.DATA,
+    Role.ADDRESS: LinkKind.ADDRESS,
+    Role.PREDICATE: LinkKind.PREDICATE,
+}
 
 
 class Slicer:
@@ -61,6 +67,7 @@ class Slicer:
         self.code = function.instructions
         self._above: dict[int, Above] = {}
         self._edges: dict[int, tuple[Edge, ...]] = {}
+        self._links: dict[int, tuple[Link, ...]] = {}
         self._chains: dict[int, tuple[Link, ...]] = {}
         self._depths: dict[int, tuple[int, bool]] = {}
 
@@ -91,27 +98,33 @@ class Slicer:
 
     def prepare(self, consumers: Iterable[int]) -> None:
         """Classify the waits of many instructions at once: cheaper than one by one."""
-        self._edges.update(self.needs.edges(one for one in consumers if one not in self._edges))
+        new = [one for one in consumers if one not in self._edges]
+        self._edges.update(dict.fromkeys(new, ()))  # those that don't wait
+        self._edges.update(self.needs.edges(new))
 
     def edges(self, consumer: int) -> tuple[Edge, ...]:
         """Return what an instruction may wait for."""
         if consumer not in self._edges:
             self.prepare([consumer])
-        return self._edges.get(consumer, ())
+        return self._edges[consumer]
 
     def links(self, index: int) -> tuple[Link, ...]:
         """Return where what an instruction works on comes from: of loads the address, and what they load."""
+        if index in self._links:
+            return self._links[index]
         instruction = self.code[index]
-        links = [
-            Link(producer, LinkKind.SPILL if read.register.space.startswith(SLOT) else _kind(instruction, read.role))
-            for read in self.definitions.reads[index]
-            for producer in read.definitions
-        ]
+        found: dict[tuple[int, LinkKind], None] = {}
+        for read in self.definitions.by_piece[index]:
+            if read.definitions:
+                kind = LinkKind.SPILL if read.register.space.startswith(SLOT) else _KINDS[read.role]
+                for producer in read.definitions:
+                    found[producer, kind] = None
         if loads_shared(instruction):
-            links += [Link(producer, LinkKind.SHARED) for producer in self.shared.sources(index)]
+            found.update(((producer, LinkKind.SHARED), None) for producer in self.shared.sources(index))
         if closes(instruction):
-            links += [Link(member, LinkKind.GROUP) for member, _ in self.needs.members(index)]
-        return tuple(dict.fromkeys(links))
+            found.update(((member, LinkKind.GROUP), None) for member, _ in self.needs.members(index))
+        links = self._links[index] = tuple([Link(producer, kind) for producer, kind in found])
+        return links
 
     def above(self, index: int) -> Above:
         """Return the way up from an instruction with the most loads on it (itself not counted)."""
@@ -144,8 +157,7 @@ class Slicer:
     def _upward(self, index: int) -> tuple[Link, ...]:
         """Return the links that a chain follows: of a load not its guard, of others no predicate if data is there."""
         links = self.links(index)
-        real = tuple(link for link in links if link.kind is not LinkKind.PREDICATE)
-        return real or links
+        return tuple([link for link in links if link.kind is not LinkKind.PREDICATE]) or links
 
     def _best(self, ways: list[tuple[Link, int | None, bool]]) -> Above:
         best = Above(0, None, any(loads is None for _, loads, _ in ways))
@@ -224,10 +236,6 @@ class Slicer:
                 return any(link.producer == goal for link in self.links(here))
             here = first.producer
         return here == goal
-
-
-def _kind(instruction: Instruction, role: Role) -> LinkKind:
-    return _KINDS.get(role, LinkKind.DATA)
 
 
 def is_memory_load(instruction: Instruction) -> bool:

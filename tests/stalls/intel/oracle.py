@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from strop.stalls.flow.cfg import Graph
-from strop.stalls.flow.definitions import SLOT, Definitions
+from strop.stalls.flow.definitions import Definitions
+from strop.stalls.flow.operands import SLOT
 from strop.stalls.instruction import Control, Flow, Function, Instruction, Register, Role, Use
 
 Edges = set[tuple[int, int]]  # pcs of a consumer and a producer

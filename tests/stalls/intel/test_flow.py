@@ -9,7 +9,8 @@ import pytest
 
 from strop.stalls.flow.cfg import Graph
 from strop.stalls.flow.coverage import Coverage, coverage
-from strop.stalls.flow.definitions import SLOT, Definitions
+from strop.stalls.flow.definitions import Definitions
+from strop.stalls.flow.operands import SLOT
 from strop.stalls.flow.overwrites import Overwrites, overwrites
 from strop.stalls.flow.pending import Pending
 from strop.stalls.instruction import Direction, Function, Role, When

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from strop.stalls.flow.cfg import Graph
-from strop.stalls.flow.definitions import read, written
+from strop.stalls.flow.operands import read, written
 from strop.stalls.flow.pending import CALLER, DEEPEST, VIEW_DEPTH, is_view
 from strop.stalls.instruction import Flow, Instruction, Register, When
 

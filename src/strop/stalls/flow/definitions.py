@@ -9,17 +9,17 @@ reload.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from strop.stalls.flow.cfg import Graph
-from strop.stalls.instruction import Direction, Instruction, Register, Role
+from strop.stalls.flow.pieces import Pieces
+from strop.stalls.instruction import Register, Role
 
 NONE: frozenset[int] = frozenset()
-SLOT = "slot:"  # the space of stack slots; the index is the offset in words of 4 bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A use: the register, what for, and the instructions whose definitions may reach it (none: live at entry)."""
 
     register: Register
@@ -27,70 +27,24 @@ class Read:
     definitions: tuple[int, ...]
 
 
-def slot_words(instruction: Instruction) -> tuple[Register, ...]:
-    """Return the stack words that an access with a known slot covers."""
-    memory = instruction.memory
-    if memory is None or memory.slot is None:
-        return ()
-    base, offset = memory.slot
-    return tuple(Register(SLOT + base, (offset + at) // 4) for at in range(0, max(memory.width_bytes or 4, 1), 4))
-
-
-def written(instruction: Instruction) -> tuple[Register, ...]:
-    """Return everything an instruction writes: registers, and the stack slot of a spill."""
-    memory = instruction.memory
-    if memory is not None and memory.slot is not None and memory.direction is not Direction.LOAD:
-        return (*instruction.defs, *slot_words(instruction))
-    return instruction.defs
-
-
-def read(instruction: Instruction) -> tuple[tuple[Register, Role], ...]:
-    """Return everything an instruction reads, once each: registers, the guard, and the stack slot of a reload."""
-    uses = {(use.register.space, use.register.index): (use.register, use.role) for use in instruction.uses}
-    guard, memory = instruction.guard, instruction.memory
-    if guard is not None:
-        uses.setdefault((guard.register.space, guard.register.index), (guard.register, Role.PREDICATE))
-    if memory is not None and memory.slot is not None and memory.direction is not Direction.STORE:
-        for word in slot_words(instruction):
-            uses[word.space, word.index] = (word, Role.DATA)
-    return tuple(uses.values())
-
-
 class Definitions:
-    """`reads[i]`: each use of instruction i and what reaches it; `uses[p]`: the (consumer, register) of p's results."""
+    """`by_piece[i]`: what instruction i reads and what reaches it, each piece once, its first register named.
+
+    `reads[i]` says the same of each register. Registers are told apart as far as the function does (`pieces.py`).
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._number()
+        self._pieces = Pieces(graph.function.instructions)
+        self._defs, self._reads = self._pieces.written, self._pieces.read
+        self._guarded = bytearray(instruction.guard is not None for instruction in graph.function.instructions)
         self._summarise()
         self._live_out = self._liveness()
         self._live_in = [
             self._exposed[block] | (live & ~self._killed[block]) for block, live in enumerate(self._live_out)
         ]
         self._arriving = self._propagate()
-        self.reads: list[tuple[Read, ...]] = [()] * len(graph.function.instructions)
-        self.uses: list[list[tuple[int, Register]]] = [[] for _ in graph.function.instructions]
-        self._resolve()
-
-    def _number(self) -> None:
-        numbers: dict[tuple[str, int], int] = {}
-        self.registers: list[Register] = []
-
-        def number(register: Register) -> int:
-            key = (register.space, register.index)
-            found = numbers.get(key)
-            if found is None:
-                found = numbers[key] = len(numbers)
-                self.registers.append(register)
-            return found
-
-        self._defs: list[tuple[int, ...]] = []
-        self._reads: list[tuple[tuple[int, Role], ...]] = []
-        self._guarded = bytearray()
-        for instruction in self.graph.function.instructions:
-            self._defs.append(tuple(number(register) for register in written(instruction)))
-            self._reads.append(tuple((number(register), role) for register, role in read(instruction)))
-            self._guarded.append(instruction.guard is not None)
+        self.by_piece = self._resolve()
 
     def _summarise(self) -> None:
         """Per block: registers read before they are surely written, those surely written, and what leaves it."""
@@ -168,23 +122,20 @@ class Definitions:
                     send(block, register, arriving[block][register])
         return arriving
 
-    def _resolve(self) -> None:
+    def _resolve(self) -> list[tuple[Read, ...]]:
+        registers = [self._pieces.registers[number] for number in self._pieces.first]
+        reads: list[tuple[Read, ...]] = [()] * len(self._reads)
         for block, (start, end) in enumerate(zip(self.graph.starts, self.graph.ends, strict=True)):
             now = dict(self._arriving[block])
             for index in range(start, end):
-                self._read_at(index, now)
+                reads[index] = tuple(
+                    [
+                        Read(registers[piece], role, tuple(sorted(now.get(piece, NONE))))
+                        for piece, role in self._reads[index]
+                    ]
+                )
                 self._write_at(index, now)
-
-    def _read_at(self, index: int, now: Mapping[int, frozenset[int]]) -> None:
-        found = []
-        for number, role in self._reads[index]:
-            sites = now.get(number, NONE)
-            register = self.registers[number]
-            definitions = tuple(sites) if len(sites) < 2 else tuple(sorted(sites))
-            found.append(Read(register, role, definitions))
-            for site in definitions:
-                self.uses[site].append((index, register))
-        self.reads[index] = tuple(found)
+        return reads
 
     def _write_at(self, index: int, now: dict[int, frozenset[int]]) -> None:
         this = frozenset((index,))
@@ -193,6 +144,29 @@ class Definitions:
             now[register] = now.get(register, NONE) | this if guarded else this
 
     # -- questions -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def reads(self) -> list[tuple[Read, ...]]:
+        """What each instruction reads, register by register."""
+        pieces, found = self._pieces, []
+        for index, (numbers, roles) in enumerate(pieces.reads):
+            sites = {key: read.definitions for key, read in zip(self._reads[index], self.by_piece[index], strict=True)}
+            found.append(
+                tuple(
+                    Read(pieces.registers[number], role, sites[pieces.of[number], role])
+                    for number, role in zip(numbers, roles, strict=True)
+                )
+            )
+        return found
+
+    @cached_property
+    def readers(self) -> list[list[int]]:
+        """The instructions that each one's results may reach, ascending."""
+        readers: list[list[int]] = [[] for _ in self.by_piece]
+        for consumer, reads in enumerate(self.by_piece):
+            for producer in dict.fromkeys(producer for read in reads for producer in read.definitions):
+                readers[producer].append(consumer)
+        return readers
 
     def dependences(self) -> Iterator[tuple[int, int, Register]]:
         """Yield every (producer, consumer, register): a definition that may reach a use."""
@@ -230,7 +204,7 @@ class Definitions:
         return needed
 
     def written_later(self) -> list[int]:
-        """Return, per block, the registers (as bits by number) that some way from the block's end writes."""
+        """Return, per block, the pieces (as bits by number) that some way from the block's end writes."""
         graph = self.graph
         own = [0] * len(graph.order)
         for block, (start, end) in enumerate(zip(graph.starts, graph.ends, strict=True)):
@@ -255,5 +229,9 @@ class Definitions:
         return later
 
     def numbers(self, index: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the numbers of the registers that an instruction writes, and of those that it reads."""
-        return self._defs[index], tuple(number for number, _ in self._reads[index])
+        """Return the numbers of the pieces that an instruction writes, and of those that it reads."""
+        return self._defs[index], tuple([piece for piece, _ in self._reads[index]])
+
+    def space(self, piece: int) -> str:
+        """Return the space that a piece's registers are in."""
+        return self._pieces.registers[self._pieces.first[piece]].space

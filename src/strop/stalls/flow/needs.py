@@ -107,7 +107,7 @@ class Needs:
                     yield Edge(consumer, producer, waited.wait, when, need)
 
     def _is_raw(self, consumer: int, producer: int) -> bool:
-        return any(producer in read.definitions for read in self.definitions.reads[consumer])
+        return any(producer in read.definitions for read in self.definitions.by_piece[consumer])
 
     def _need(self, consumer: int, producer: int, when: When, needed: set[tuple[int, int]]) -> Need:
         need = self._by_registers(consumer, producer, when, needed)
@@ -188,12 +188,12 @@ class Needs:
         next wait on the same resources (or the block's end) read.
         """
         graph, code = self.definitions.graph, self.code
-        found = {producer for read in self.definitions.reads[wait] for producer in read.definitions}
+        found = {producer for read in self.definitions.by_piece[wait] for producer in read.definitions}
         if code[wait].defs or code[wait].memory is not None:
             return frozenset(found)
         resources = {one.resource for one in code[wait].waits}
         for index in range(wait + 1, graph.ends[graph.block_of[wait]]):
             if any(one.resource in resources for one in code[index].waits):
                 break
-            found.update(producer for read in self.definitions.reads[index] for producer in read.definitions)
+            found.update(producer for read in self.definitions.by_piece[index] for producer in read.definitions)
         return frozenset(found)

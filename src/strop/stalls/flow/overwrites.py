@@ -49,7 +49,7 @@ def _pairs(definitions: Definitions, when: When) -> dict[int, set[int]]:
         written, read = definitions.numbers(index)
         for register in written if when is When.RESULT else read:
             # A message's address registers are read as it issues, its payload later.
-            if when is When.RESULT or not _function(instruction) or definitions.registers[register].space[0] == "r":
+            if when is When.RESULT or not _function(instruction) or definitions.space(register)[0] == "r":
                 users.setdefault(register, set()).add(index)
     asked: dict[int, set[int]] = {}
     for writer, instruction in enumerate(code):

@@ -84,7 +84,7 @@ class _Leo:
 
     def _edges(self, consumer: int) -> list[_Edge]:
         found: dict[int, _Edge] = {}
-        for read in self.slicer.definitions.reads[consumer]:
+        for read in self.slicer.definitions.by_piece[consumer]:
             for producer in read.definitions:
                 general = read.role in (Role.DATA, Role.ADDRESS)
                 known = found.get(producer)
@@ -182,7 +182,7 @@ class _Leo:
     def _paths(self, edge: _Edge, longest: int) -> list[int]:
         graph = self.slicer.graph
         read = {use.register for use in self.code[edge.consumer].uses} & set(self.code[edge.producer].defs)
-        readers = {index for index, _ in self.slicer.definitions.uses[edge.producer] if index != edge.consumer}
+        readers = set(self.slicer.definitions.readers[edge.producer]) - {edge.consumer}
         goal = graph.block_of[edge.consumer]
         home = graph.block_of[edge.producer]
         lengths: list[int] = []
