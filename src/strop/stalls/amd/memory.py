@@ -164,7 +164,7 @@ def _buffer(text: Text, made: OpcodeClass, scratch: frozenset[int]) -> Access:
         offset = registers(operands[-1]) if operands else ()
         if offset:
             slot = (str(offset[0]), _offset(text))
-        elif operands and operands[-1].isdecimal():
+        elif operands and operands[-1].isdecimal() and len(operands[-1]) < 10:
             slot = ("stack", _offset(text) + int(operands[-1]))
     event = "scratch " if space == "scratch" else ""
     if to_shared:

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from strop.stalls.instruction import Register
 
-PIECE = re.compile(r"(?<![\w.:])(v|a|s|ttmp)(?:\[(\d+)(?::(\d+))?\]|(\d+))(?:\.([lh]))?(?![\w\[])")
+PIECE = re.compile(r"(?<![\w.:])(v|a|s|ttmp)(?:\[(\d{1,4})(?::(\d{1,4}))?\]|(\d{1,4}))(?:\.([lh]))?(?![\w\[])")
 NAMED = re.compile(
     r"(?<![\w.])(?:src_)?(vcc|exec|flat_scratch|xnack_mask|tba|tma|m0|scc|vccz|execz|lds_direct)(_lo|_hi)?(?!\w)"
 )
-IMMEDIATE = re.compile(r"^-?(?:0x[0-9a-f]+|\d+)$")
+IMMEDIATE = re.compile(r"^-?(?:0x[0-9a-f]+|\d{1,20})$")
 PAIRS = ("vcc", "exec", "flat_scratch", "xnack_mask", "tba", "tma")
 MOST_REGISTERS = 64  # of one operand
 

@@ -27,8 +27,8 @@ DEPENDENCY = ("va_vdst", "va_sdst", "va_ssrc", "va_vcc", "vm_vsrc", "sa_sdst")
 # s_wait_event and hold_cnt name no operation of this wave that a slice could blame.
 MAY_WAIT = ("s_wait", "lds_", "ds_direct", "ds_param", "v_interp")  # the last have a wait as a modifier
 IGNORED = ("hold_cnt",)
-NAMED = re.compile(r"(?:depctr_)?(\w+)\((\d+)\)")
-NUMBER = re.compile(r"(?:^|[ ,])(-?(?:0x[0-9a-fA-F]+|\d+))(?: <.*)?$")
+NAMED = re.compile(r"(?:depctr_)?(\w+)\((\d{1,9})\)")
+NUMBER = re.compile(r"(?:^|[ ,])(-?(?:0x[0-9a-fA-F]+|\d{1,20}))(?: <.*)?$")
 SCALAR_SPACES = ("s", "vcc", "ttmp")
 
 
@@ -106,7 +106,7 @@ def waits(decoded: Decoded, word: int, family: str) -> tuple[Wait, ...]:
         ("wait_vm_vsrc", "vm_vsrc", 1),
     ):
         said = decoded.text.modifier(modifier)
-        if said and said.isdecimal() and int(said) < most:
+        if said and said.isdecimal() and len(said) < 5 and int(said) < most:
             found.append(Wait(counter, int(said)))
     return tuple(found)
 
