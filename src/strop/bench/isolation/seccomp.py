@@ -16,6 +16,7 @@ from strop.bench.isolation import syscalls
 from strop.bench.isolation.linux import PR_SET_SECCOMP, prctl
 
 ALLOW, KILL_PROCESS, ANSWER = 0x7FFF0000, 0x80000000, 0x00050000  # ANSWER | errno
+TRAP = 0x00030000  # SIGSYS, whose handler learns the number
 MODE_FILTER = 2
 
 # BPF operations (include/uapi/linux/bpf_common.h); struct seccomp_data is {nr, arch, ip, args[6]}.
@@ -82,10 +83,57 @@ def program(architecture: str, *, network: bool, own_pid: int | None = None) -> 
     return code
 
 
+def timed(architecture: str, *, pid: int) -> list[Instruction]:
+    """The filter of a kernel that is being timed: it may get memory, stop itself (``pid``) and end; all else is a trap.
+
+    A list of what is allowed, not of what isn't: with no file, thread, signal, timer or clock of the kernel's there is
+    nothing that could go on while the process is stopped.
+    """
+    column = syscalls.ARCHITECTURES.index(architecture)
+    high = ARGUMENTS_AT + 4  # the upper half of an argument
+    code: list[Instruction] = [
+        (LOAD, 0, 0, ARCH_AT),
+        (EQUAL, 1, 0, syscalls.AUDIT_ARCH[architecture]),
+        (RETURN, 0, 0, KILL_PROCESS),
+        (LOAD, 0, 0, NUMBER_AT),
+    ]
+    for numbers in syscalls.TIMED_ALLOWED.values():
+        code += _block(numbers[column], [(RETURN, 0, 0, ALLOW)])
+    for numbers in syscalls.TIMED_ABSENT.values():
+        code += _block(numbers[column], [_answer(ENOSYS)])
+    memory: list[Instruction] = [
+        (LOAD, 0, 0, ARGUMENTS_AT + 8 * 2),
+        (ANY_BIT, 3, 0, syscalls.PROT_EXEC),
+        (LOAD, 0, 0, ARGUMENTS_AT + 8 * 3),
+        (ANY_BIT, 0, 1, syscalls.MAP_ANONYMOUS),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, TRAP),
+    ]
+    code += _block(syscalls.MMAP[column], memory)
+    stop: list[Instruction] = [
+        (LOAD, 0, 0, ARGUMENTS_AT),
+        (EQUAL, 0, 5, pid),
+        (LOAD, 0, 0, high),
+        (EQUAL, 0, 3, 0),
+        (LOAD, 0, 0, ARGUMENTS_AT + 8),
+        (EQUAL, 0, 1, syscalls.SIGSTOP),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, TRAP),
+    ]
+    code += _block(syscalls.SIGNALS["kill"][column], stop)
+    code.append((RETURN, 0, 0, TRAP))
+    return code
+
+
+def packed(code: list[Instruction]) -> bytes:
+    """The filter as the kernel takes it: an array of ``struct sock_filter``."""
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
 def install(code: list[Instruction]) -> None:
     """Put the filter on this thread for good. Needs no_new_privs; raises :class:`OSError`."""
-    packed = b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
-    buffer = ctypes.create_string_buffer(packed, len(packed))
+    program = packed(code)
+    buffer = ctypes.create_string_buffer(program, len(program))
     pointer = _Program(length=len(code), filter=ctypes.addressof(buffer))
     prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(pointer))
 

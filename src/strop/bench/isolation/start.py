@@ -49,8 +49,11 @@ class Started:
     status_fd: int
 
 
-def start(program: Program, *, stdin: bool) -> Started:
-    """Start ``program`` in a session of its own with pipes for its output (and input, where ``stdin``)."""
+def start(program: Program, *, stdin: bool, descriptors: Sequence[int] = ()) -> Started:
+    """Start ``program`` in a session of its own with pipes for its output (and input, where ``stdin``).
+
+    It gets ``descriptors`` under their own numbers.
+    """
     readable = [*SYSTEM_READABLE, *(NETWORK_READABLE if program.network else ()), *program.readable]
     if os.path.isabs(program.argv[0]):
         readable.append(program.argv[0])
@@ -86,7 +89,7 @@ def start(program: Program, *, stdin: bool) -> Started:
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(file.fileno(), status_write),
+                pass_fds=(file.fileno(), status_write, *descriptors),
                 start_new_session=True,
                 cwd="/",
                 env={"PATH": PATH, "LANG": "C.UTF-8"},

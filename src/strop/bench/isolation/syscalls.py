@@ -7,6 +7,7 @@ call" (ENOSYS), what a program should know it may not do is answered "not permit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from errno import ENOSYS, EPERM
 
 ARCHITECTURES = ("x86_64", "aarch64")
@@ -142,3 +143,41 @@ SCHEDULING = {
     "sched_setattr": (314, 274),
 }
 OTHERS_PRIORITY = {"setpriority": (141, 140), "ioprio_set": (251, 30)}
+
+# What a kernel that is being timed may call (see seccomp.timed): number on x86_64, number on aarch64. Memory of its own
+# and its end; all else is refused and ends the process. Numbers as above.
+TIMED_ALLOWED: Numbers = {"brk": (12, 214), "munmap": (11, 215), "exit_group": (231, 94)}
+TIMED_ABSENT: Numbers = {"mremap": (25, 216), "madvise": (28, 233)}  # realloc copies, malloc keeps its pages
+MMAP = (9, 222)  # argument 2: protection, 3: flags
+PROT_EXEC, MAP_ANONYMOUS = 4, 0x20
+SIGSTOP = 19
+
+# Names for what a refused kernel wanted, besides those above.
+OTHERS: Numbers = {
+    **{"read": (0, 63), "write": (1, 64), "open": (2, None), "openat": (257, 56), "close": (3, 57), "fstat": (5, 80)},
+    **{"newfstatat": (262, 79), "statx": (332, 291), "writev": (20, 66), "sendfile": (40, 71), "dup": (32, 23)},
+    **{"dup2": (33, None), "dup3": (292, 24), "pipe": (22, None), "pipe2": (293, 59), "mprotect": (10, 226)},
+    **{"fork": (57, None), "vfork": (58, None), "clone": (56, 220), "execve": (59, 221), "execveat": (322, 281)},
+    **{"rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "sigaltstack": (131, 132), "alarm": (37, None)},
+    **{"setitimer": (38, 103), "timer_create": (222, 107), "timerfd_create": (283, 85), "pause": (34, None)},
+    **{"nanosleep": (35, 101), "clock_nanosleep": (230, 115), "sched_yield": (24, 124), "futex": (202, 98)},
+    **{"poll": (7, None), "ppoll": (271, 73), "select": (23, None), "pselect6": (270, 72), "epoll_wait": (232, None)},
+    **{"clock_gettime": (228, 113), "gettimeofday": (96, 169), "getpid": (39, 172), "gettid": (186, 178)},
+    **{"getppid": (110, 173), "getrandom": (318, 278), "prctl": (157, 167), "arch_prctl": (158, None)},
+    **{"memfd_create": (319, 279), "eventfd2": (290, 19), "shmat": (30, 196), "exit": (60, 93)},
+    **{"mmap": MMAP, "socket": SOCKET[:2], "ioctl": IOCTL[:2], "fcntl": FCNTL[:2], "prlimit64": PRLIMIT[:2]},
+    **{"getpriority": (140, 141), "sched_getaffinity": (204, 123), "pkey_mprotect": (329, 288), "unlink": (87, None)},
+    **{"wait4": (61, 260), "waitid": (247, 95), "msync": (26, 227), "mlock": (149, 228), "lseek": (8, 62)},
+}
+
+
+def name(number: int, architecture: str) -> str:
+    """What the call with this number is called: its name, or "number N".
+
+    >>> name(101, "x86_64"), name(999, "x86_64")
+    ('ptrace', 'number 999')
+    """
+    column = ARCHITECTURES.index(architecture)
+    tables: list[Mapping[str, tuple[int | None, int | None]]] = [calls for _, calls in REFUSED.values()]
+    tables += [SIGNALS, QUEUED_SIGNALS, SCHEDULING, OTHERS_PRIORITY, TIMED_ABSENT, OTHERS]
+    return next((each for table in tables for each, at in table.items() if at[column] == number), f"number {number}")
