@@ -2,6 +2,7 @@
 #include "bind_rocket.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -146,11 +147,10 @@ void bind_machine(nb::module_& m) {
       }, "memory_bytes"_a = uint64_t{256} << 20, "base"_a = Memory::kDefaultBase,
            "parameters"_a = std::map<std::string, int64_t>{},
            "`parameters` by the names of rocket_parameters(); ValueError for an unknown one.")
-      .def_prop_ro("memory", &Machine::memory, nb::rv_policy::reference_internal)
+      .def_prop_ro("memory", [](Machine& machine) { return machine.shared_memory(); })
       .def("load", &load, "elf"_a, "protect"_a = false,
            "Load a static ELF: {entry, end, segments: [(address, size, permissions)], symbols}. Raises ElfError.")
-      .def("attach", [](Machine& machine, Coprocessor* coprocessor) { machine.cpu().attach(coprocessor); },
-           "coprocessor"_a.none(), nb::keep_alive<1, 2>(), "Put an accelerator on custom-3, or None.")
+      .def("attach", &Machine::attach, "coprocessor"_a.none(), "Put an accelerator on custom-3, or None.")
       .def("run", &run, "instructions"_a = limits.instructions, "cycles"_a = limits.cycles,
            "output_bytes"_a = limits.output_bytes, "timed"_a = false, "profile"_a = false,
            "Run from the entry, as after reset, until exit, trap or limit.")

@@ -324,14 +324,16 @@ def compressed(w: Writer) -> None:
 def compressed_memory(w: Writer) -> None:
     d = w.dice
     low, low2 = d.below(8), d.below(8)
-    if d.bits(1):  # by the stack pointer, which x2 is: at most 63 bytes above it
+    if d.bits(1):  # by the stack pointer, which x2 is; what is stored past the arena is overwritten by the dump
+        place = d.bits(6) << 7
+        scattered = d.bits(1) << 12 | d.bits(5) << 2
         options = [
-            0x4002 | d.pick(FREE) << 7 | d.below(8) << 4,  # lwsp
-            0x6002 | d.pick(FREE) << 7 | d.bits(2) << 5,  # ldsp
-            0x2002 | d.below(32) << 7 | d.bits(2) << 5,  # fldsp
-            0xC002 | d.below(8) << 9 | d.below(32) << 2,  # swsp
-            0xE002 | d.below(8) << 10 | d.below(32) << 2,  # sdsp
-            0xA002 | d.below(8) << 10 | d.below(32) << 2,  # fsdsp
+            0x4002 | d.pick(FREE) << 7 | scattered,  # lwsp
+            0x6002 | d.pick(FREE) << 7 | scattered,  # ldsp
+            0x2002 | d.below(32) << 7 | scattered,  # fldsp
+            0xC002 | place | d.below(32) << 2,  # swsp
+            0xE002 | place | d.below(32) << 2,  # sdsp
+            0xA002 | place | d.below(32) << 2,  # fsdsp
         ]
         w.put(options[d.below(len(options))])
         return

@@ -146,3 +146,9 @@ def test_detached_the_command_is_illegal(call: Call, machine: Any, attach: Calla
     attach(8, 1)
     machine.attach(None)
     assert call(command(5)).trap == "illegal-instruction"
+
+
+def test_a_fence_waits_for_a_command_on_its_way(call: Call, attach: Callable[..., Any]) -> None:
+    attach(8, 0)  # served as soon as it arrives, which is at write-back, 3 after issue
+    result = call(command(5), e.FENCE_ALL, timed=True)
+    assert result.stalls["fence"] == 3 + 1 - 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -319,3 +320,17 @@ def test_every_parameter_names_its_source() -> None:
     parameters = _native.rocket_parameters()
     assert len(parameters) > 30
     assert all(name.startswith("rocket.") and source for name, (_, source) in parameters.items())
+
+
+def test_machines_leave_nothing_behind() -> None:
+    def one() -> None:
+        machine = _native.Machine(8 << 20)
+        machine.memory.fill(BASE, 8 << 20, 1)
+        for _ in range(3):
+            machine.attach(_native.QueueCoprocessor(machine.memory, 1, 1))
+
+    one()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(60):
+        one()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # of 480 MiB
