@@ -85,11 +85,12 @@ bench: build build/.dev ## measure every claim on a quiet machine; writes docs/p
 soak: build build/.dev ## run the large counts in full; writes docs/soak.json
 	$(BIN)/pytest -n $(JOBS) --soak -m soak tests $(PYTEST_ARGS)
 
-sanitize: build/.packages ## run 20,000 hostile ELFs through the simulator under address and UB sanitizers
+sanitize: build/.packages ## run 20,000 hostile ELFs and 20,000 lists of commands under address and UB sanitizers
 	@cmake -G Ninja -S . -B build/sanitize -DSTROP_SANITIZE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 	    -DPython_FIND_VIRTUALENV=ONLY >build/sanitize.log 2>&1 || { cat build/sanitize.log; exit 1; }
-	@cmake --build build/sanitize -j $(JOBS) --target rocket_fuzz
+	@cmake --build build/sanitize -j $(JOBS) --target rocket_fuzz gemmini_fuzz
 	build/sanitize/rocket_fuzz $(SANITIZE_FILES)
+	build/sanitize/gemmini_fuzz $(SANITIZE_FILES)
 
 docs: build build/.dev ## build the pages into site/
 	$(MKDOCS)
