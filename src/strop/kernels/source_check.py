@@ -6,7 +6,7 @@ through is still compiled in a sandbox and run where it can do no harm; the chec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from strop.kernels.targets.target import Refused
 from strop.kernels.tokens import TRIGRAPH, Kind, Token, tokens
@@ -31,10 +31,11 @@ NAMES = {
 OPENERS = {"__attribute__", "__attribute"}
 
 
-def check(code: str, *, names: Mapping[str, str] | None = None) -> None:
+def check(code: str, *, names: Mapping[str, str] | None = None, headers: Collection[str] = ()) -> None:
     """Look a candidate's source over. Raises :class:`Refused` (illegal) with the reason and the line.
 
-    `names` are further words that the target refuses, each with its reason.
+    `names` are further words that the target refuses, each with its reason; `headers` are those that it lets be
+    included, as `<name>` with no macro in between.
     """
     if len(code.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Refused(Verdict.ILLEGAL, f"the code is longer than {MOST_BYTES} bytes")
@@ -45,7 +46,7 @@ def check(code: str, *, names: Mapping[str, str] | None = None) -> None:
         raise _at(code.count("\n", 0, trigraph.start()) + 1, f"the trigraph {trigraph.group()}")
     refused = NAMES | dict(names or {})
     found = list(tokens(code))
-    _directives(found)
+    _directives(found, headers)
     for token in found:
         if token.kind is Kind.BROKEN:
             raise _at(token.line, "a comment or a quote that doesn't end")
@@ -63,13 +64,16 @@ def _at(line: int, reason: str) -> Refused:
     return Refused(Verdict.ILLEGAL, f"line {line}: {reason}", line)
 
 
-def _directives(found: Sequence[Token]) -> None:
+def _directives(found: Sequence[Token], headers: Collection[str]) -> None:
     for line in _lines(found):
         if line[0].text not in ("#", "%:"):
             continue
         words = [token.text for token in line[1:]]
+        if words[:2] == ["include", "<"] and words[-1] == ">" and "".join(words[2:-1]) in headers:
+            continue
         if words and words[0] not in DIRECTIVES and not _is_unroll(words):
-            what = "#include: the headers are there already" if words[0] == "include" else f"the directive #{words[0]}"
+            there = f"only {', '.join(sorted(headers))}" if headers else "the headers are there already"
+            what = f"#include: {there}" if words[0] == "include" else f"the directive #{words[0]}"
             raise _at(line[0].line, what)
 
 

@@ -13,9 +13,9 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from strop.bench.foreign import ForeignResult, Limits, run_foreign
+from strop.bench.foreign import Limits, run_foreign
 from strop.errors import NoCompiler
-from strop.kernels.targets.target import Refused
+from strop.kernels.targets.compiler import refusal
 from strop.values.verdict import Verdict
 
 GCC = ("riscv64-unknown-elf-gcc", "riscv64-elf-gcc", "riscv-none-elf-gcc")
@@ -30,7 +30,6 @@ LINK = ("-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none", "-Wl,-z,
 MIB = 2**20
 LIMITS = Limits(wall_s=20, cpu_s=20, memory_bytes=2048 * MIB, file_bytes=32 * MIB, output_bytes=MIB // 4, processes=16)
 HEADERS = ("gemmini.h", "start.S", "candidate.ld", "program.ld", "runtime.c")
-_PLACE = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+)(?::\d+)?:\s*(?:fatal )?error:\s*(?P<what>.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +148,3 @@ def _compile(laid: Mapping[str, bytes], options: Sequence[str], *, sandbox: str,
     if done.verdict is Verdict.OK and "candidate.elf" in done.files:
         return done.files["candidate.elf"]
     raise refusal(done)
-
-
-def refusal(done: ForeignResult) -> Refused:
-    """Return what a compiler's failure says of a candidate: its first error, cut to a line."""
-    said = (done.stderr + b"\n" + done.stdout).decode(errors="replace")
-    if done.verdict is Verdict.RUN_TIMEOUT:
-        return Refused(Verdict.COMPILE_TIMEOUT, f"The compiler was stopped: {done.detail}")
-    if done.verdict is Verdict.LIMIT:
-        return Refused(Verdict.LIMIT, f"The compiler reached a limit: {done.detail}")
-    place = next((each for each in _PLACE.finditer(said) if each["file"].endswith("candidate.c")), None)
-    if place is not None:
-        return Refused(Verdict.COMPILE_ERROR, f"line {place['line']}: {place['what'].strip()}", int(place["line"]))
-    lines = [line.strip() for line in said.splitlines() if "error" in line or "undefined" in line or "multiple" in line]
-    return Refused(Verdict.COMPILE_ERROR, re.sub(r"\S*/(?=candidate\.)", "", (lines or [done.detail])[0])[:300])
