@@ -118,18 +118,6 @@ void bind_gemmini(nb::module_& m) {
       nullptr);
   if (fault_type == nullptr) throw nb::python_error();
   m.attr("CommandFault") = nb::borrow(fault_type);
-  nb::class_<Functional, rocket::Coprocessor>(m, "GemminiUntimed", "The untimed Gemmini, for a Machine to drive.")
-      .def("__init__", [](Functional* self, rocket::Memory& memory, const std::map<std::string, double>& values,
-                          bool strict, int poison) {
-        new (self) Functional(geometry_of(values), memory, strict, static_cast<uint8_t>(poison));
-      }, "memory"_a, "values"_a = std::map<std::string, double>(), "strict"_a = true, "poison"_a = 0xA5,
-           // Keeps nothing alive: the machine keeps it, and a ring of the two would never be freed. Nothing below
-           // touches the memory.
-           "`memory` is that of the machine it is attached to.")
-      .def("reset", &Functional::reset)
-      .def("limit_rows", &Functional::limit_rows, "most"_a, "Refuse what comes after so many rows moved and fed.")
-      .def("work", [](Functional& f) { return work_of(f.state()); }, "What was done: macs, steps, bytes, ...")
-      .def_prop_ro("commands", &Functional::commands, "Executed so far, those that loops make not counted.");
   nb::class_<Bench>(m, "GemminiUntimedBench", "The untimed Gemmini with a memory of its own, for lists of commands.")
       .def(nb::init<const std::map<std::string, double>&, uint64_t, uint64_t, bool, int>(),
            "values"_a = std::map<std::string, double>(), "base"_a = rocket::Memory::kDefaultBase,
