@@ -78,7 +78,7 @@ bool Cpu::write_csr(uint32_t number, uint64_t value, uint64_t retired, uint64_t 
     case 0x343: mtval_ = value; return true;
     // The clock itself can't be set: a write moves what the program reads, and nothing else.
     case 0xb00: counter_offsets_[0] = value - cycle; return true;
-    case 0xb02: counter_offsets_[1] = value - retired; return true;
+    case 0xb02: counter_offsets_[1] = value - (retired + 1); return true;  // the write itself isn't counted
     default: return true;
   }
 }

@@ -147,6 +147,11 @@ def test_instructions_retired_are_counted(call: Call) -> None:
     assert call(*[e.NOP] * 7, csrr(A0, INSTRET)).code == 7
 
 
+def test_a_write_of_the_instruction_counter_moves_what_is_read(call: Call) -> None:
+    result = call(e.addi(T0, 0, 1000), csrw(0xB02, T0), csrr(A0, INSTRET), csrr(A1, INSTRET))
+    assert (result.code, result.instructions) == (1000, 5)
+
+
 @pytest.mark.parametrize("timed", [False, True])
 def test_an_endless_loop_ends_at_the_limit(call: Call, timed: bool) -> None:
     result = call(e.jal(0, 0), instructions=12345, timed=timed)
