@@ -6,6 +6,7 @@ producer; or unexplained.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from strop.stalls.candidates import ORDER, Candidate, candidates
@@ -17,6 +18,7 @@ from strop.stalls.instruction import Function, Latency
 from strop.stalls.profiles.profile import Count, Reason
 from strop.stalls.samples import OWN_REASONS, Attribution, Blame, Part, Samples, apportion
 from strop.stalls.shares import Share, shares
+from strop.stalls.skid import Place, settled
 from strop.stalls.slice import Slicer
 
 UNLIKELY = 0.25  # of the best match: candidates below it stay out
@@ -43,17 +45,31 @@ class Blamer:
         self.frequency = Frequency(self.graph, samples.issued, self.stalled)
         self.distances = Distances(self.graph, self.frequency.cost, self.frequency.elapsed)
         self.has_reasons = samples.has_reasons
+        self._known: dict[Place, tuple[list[Candidate], list[Share]]] = {}
+        self._stalls: dict[Place, float] = {}  # where late samples are from
 
     def blame(self) -> Blame:
         """Attribute every sample."""
         near = {index: self._around(index) for index in self.samples.at}
         self.slicer.prepare({waiter for several in near.values() for waiter, _ in several})
+        if self.samples.skid:
+            self._settle(near)
         found: list[Attribution] = []
         for index in sorted(self.samples.at):
             for count in self.samples.at[index]:
                 if count.samples and count.reason is not Reason.BARRIER:
                     found += self._attribute(index, count, near[index])
         return Blame((*found, *self._barriers(self._owners(found))))
+
+    def _settle(self, near: Mapping[int, Sequence[tuple[int, float]]]) -> None:
+        """Find out where late samples are most likely from, all of them together."""
+        found: dict[Place, int] = {}
+        for index, counts in self.samples.at.items():
+            for count in counts:
+                if count.samples and count.reason not in (Reason.ISSUED, Reason.BARRIER, *OWN_REASONS):
+                    place = index, count.reason
+                    found[place] = found.get(place, 0) + count.samples
+        self._stalls = settled(found, near, self.expected)
 
     def _around(self, index: int) -> list[tuple[int, float]]:
         """Return the instructions that a sample may be of, each with how likely that is by distance alone."""
@@ -90,15 +106,22 @@ class Blamer:
             return [plain]
         mixture: list[tuple[float, Candidate, Share]] = []
         for waiter, likelihood in near:
-            options = self._options(waiter, count.reason)
-            owned = self._shares(waiter, options)
+            options, owned = self._owned(waiter, count.reason)
             if len(near) > 1:
-                likelihood *= self._pull(waiter, owned)
+                likelihood *= self._stalls.get((waiter, count.reason), 0.0)
             mixture += [(likelihood, one, share) for one, share in zip(options, owned, strict=True)]
         if not mixture or sum(weight for weight, _, _ in mixture) <= NEGLIGIBLE:
             own = count.reason is Reason.FIXED_LATENCY  # of the instruction before: nothing here reads anything
             return [plain if own else replace(plain, part=Part.UNEXPLAINED)]
         return self._split(plain, mixture)
+
+    def _owned(self, waiter: int, reason: Reason) -> tuple[list[Candidate], list[Share]]:
+        """Return what an instruction may wait for when it stalls for a reason, and how that is shared."""
+        key = waiter, reason
+        if key not in self._known:
+            options = self._options(waiter, reason)
+            self._known[key] = options, self._shares(waiter, options)
+        return self._known[key]
 
     def _options(self, waiter: int, reason: Reason) -> list[Candidate]:
         found = [
@@ -124,10 +147,7 @@ class Blamer:
 
     def expected(self, waiter: int, reason: Reason) -> float:
         """Return how much an instruction would stall for a reason by the tables, in no unit of its own."""
-        return self._pull(waiter, self._shares(waiter, self._options(waiter, reason)))
-
-    def _pull(self, waiter: int, owned: list[Share]) -> float:
-        """Return how much an instruction would stall by the tables: samples skid from where there are many."""
+        _, owned = self._owned(waiter, reason)
         expected = max((sum(one.exposed) / 2 for one in owned), default=0.0)
         return expected * max(self.frequency.of(waiter), NEGLIGIBLE)
 

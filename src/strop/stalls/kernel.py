@@ -179,22 +179,25 @@ def _add(
             continue
         which = (one.stall, one.cause, one.anchor, one.reason, one.need, one.resource, one.part)
         named = names.get(which) or names.setdefault(which, namer.name(one))
-        stall = site(one.stall)
+        # A late sample counts where the wave stood, not where it was found.
+        late = one.anchor is not None and one.anchor != one.stall and one.reason is not Reason.BARRIER
+        at = one.anchor if late and one.anchor is not None else one.stall
+        stall = site(at)
         cause = None if one.cause is None or one.part is not Part.ATTRIBUTED else site(one.cause)
         key: tuple[object, ...] = (number, stall, cause, named.kind.id) if is_line else (
-            number, one.stall, one.cause, named.kind.id,
+            number, at, one.cause, named.kind.id,
         )  # fmt: skip
         row = rows.get(key)
         if row is None:
-            steps = [one.stall, *([one.cause] if cause and one.cause is not None else [])]
+            steps = [at, *([one.cause] if cause and one.cause is not None else [])]
             chain = tuple([site(step) for step in dict.fromkeys([*steps, *(link.producer for link in named.chain)])])
             row = rows[key] = _Row(named.kind, stall, cause, tuple(dict.fromkeys(chain)) if is_line else chain)
         _tally(row, one)
         row.evidence |= dict.fromkeys((*named.evidence, *one.evidence))
-        if not is_line and (loop := loops.name(one.stall, one.cause)) is not None:
+        if not is_line and (loop := loops.name(at, one.cause)) is not None:
             row.evidence[loop] = None
-        if one.anchor is not None and one.anchor != one.stall and one.reason is not Reason.BARRIER:
-            row.evidence[f"sampled late: what waits is {slicer.code[one.anchor].text}"] = None
+        if late:
+            row.evidence[f"some samples were taken at {slicer.code[one.stall].text}: samples may be late"] = None
         if one.ambiguous:
             row.evidence["ambiguous: the interval overlaps that of another producer"] = None
             row.needs[AMBIGUOUS] = None
