@@ -6,6 +6,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "machine.hpp"
 #include "queue_coprocessor.hpp"
 
@@ -17,9 +19,13 @@ namespace {
 
 constexpr const char* kOutcomes[] = {"returned", "exited", "trap", "limit"};
 
-Parameters parameters_from(const std::map<std::string, int64_t>& given) {
+Parameters parameters_from(const std::map<std::string, double>& given) {
   Parameters parameters;
-  for (const auto& [name, value] : given) parameters.set(name, value);
+  for (const auto& [name, value] : given) {
+    if (!(std::abs(value) < 1e15) || value != std::floor(value))
+      throw nb::value_error((name + " is a whole number").c_str());
+    parameters.set(name, static_cast<int64_t>(value));
+  }
   return parameters;
 }
 
@@ -142,10 +148,10 @@ void bind_machine(nb::module_& m) {
   const Limits limits;
   nb::class_<Machine>(m, "Machine", "An RV64IMAFDC core in machine mode, its memory, and the program in it.")
       .def("__init__", [](Machine* self, uint64_t memory_bytes, uint64_t base,
-                          const std::map<std::string, int64_t>& parameters) {
+                          const std::map<std::string, double>& parameters) {
         new (self) Machine(memory_bytes, base, parameters_from(parameters));
       }, "memory_bytes"_a = uint64_t{256} << 20, "base"_a = Memory::kDefaultBase,
-           "parameters"_a = std::map<std::string, int64_t>{},
+           "parameters"_a = std::map<std::string, double>{},
            "`parameters` by the names of rocket_parameters(); ValueError for an unknown one.")
       .def_prop_ro("memory", [](Machine& machine) { return machine.shared_memory(); })
       .def("load", &load, "elf"_a, "protect"_a = false,

@@ -309,6 +309,8 @@ def test_bad_arguments_are_refused(machine: Any) -> None:
         _native.Machine(1 << 20, parameters={"rocket.unknown": 1})
     with pytest.raises(ValueError, match="between"):
         _native.Machine(1 << 20, parameters={"rocket.flush": -1})
+    with pytest.raises(ValueError, match="whole"):
+        _native.Machine(1 << 20, parameters={"rocket.flush": 1.5})
     with pytest.raises(ValueError, match="memory"):
         _native.Machine(0)
     with pytest.raises(ValueError, match="multiple"):
