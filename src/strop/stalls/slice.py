@@ -178,7 +178,7 @@ class Slicer:
         seen = {index}
         here = index
         while len(steps) < DEEPEST_CHAIN:
-            first = self.above(here).first
+            first = (self._above.get(here) or self.above(here)).first
             if first is None or first.producer in seen:
                 break
             steps.append(first)
@@ -216,7 +216,7 @@ class Slicer:
         count = 0
         while len(seen) < FARTHEST:
             count += is_memory_load(self.code[here]) and self._loop_depth(here) >= loop_depth
-            first = self.above(here).first
+            first = (self._above.get(here) or self.above(here)).first
             if first is None or first.producer in seen:
                 break
             here = first.producer
@@ -231,7 +231,7 @@ class Slicer:
             if here == goal:
                 return True
             seen.add(here)
-            first = self.above(here).first
+            first = (self._above.get(here) or self.above(here)).first
             if first is None:
                 return any(link.producer == goal for link in self.links(here))
             here = first.producer

@@ -126,15 +126,22 @@ class Definitions:
         registers = [self._pieces.registers[number] for number in self._pieces.first]
         reads: list[tuple[Read, ...]] = [()] * len(self._reads)
         for block, (start, end) in enumerate(zip(self.graph.starts, self.graph.ends, strict=True)):
-            now = dict(self._arriving[block])
+            arriving = self._arriving[block]
+            now: dict[int, tuple[int, ...]] = {}  # ascending
             for index in range(start, end):
-                reads[index] = tuple(
-                    [
-                        Read(registers[piece], role, tuple(sorted(now.get(piece, NONE))))
-                        for piece, role in self._reads[index]
-                    ]
-                )
-                self._write_at(index, now)
+                here = []
+                for piece, role in self._reads[index]:
+                    sites = now.get(piece)
+                    if sites is None:
+                        sites = now[piece] = tuple(sorted(arriving.get(piece, NONE)))
+                    here.append(Read(registers[piece], role, sites))
+                reads[index] = tuple(here)
+                if self._guarded[index]:
+                    for piece in self._defs[index]:
+                        before = now.get(piece, arriving.get(piece, NONE))
+                        now[piece] = tuple(sorted({*before, index}))
+                else:
+                    now.update(dict.fromkeys(self._defs[index], (index,)))
         return reads
 
     def _write_at(self, index: int, now: dict[int, frozenset[int]]) -> None:

@@ -27,7 +27,9 @@ class Pieces:
     def __init__(self, code: Sequence[Instruction]) -> None:
         self.registers: list[Register] = []
         self._known: dict[tuple[str, int], int] = {}
-        self._of_object: dict[int, int] = {}  # by identity: decoders make a register once and use it often
+        # By identity: decoders make registers and operands once and use them often.
+        self._of_object: dict[int, int] = {}
+        self._of_uses: dict[int, tuple[Numbers, Roles]] = {}
         writes = [self._written(instruction) for instruction in code]
         self.reads = [self._read(instruction) for instruction in code]
         sets = dict.fromkeys(writes)
@@ -75,11 +77,13 @@ class Pieces:
     def _read(self, instruction: Instruction) -> tuple[Numbers, Roles]:
         """What `operands.read` says, in numbers."""
         uses = instruction.uses
-        numbers = self._numbers([use.register for use in uses])
-        roles = tuple([use.role for use in uses])
-        if instruction.guard is None and instruction.memory is None and len(set(numbers)) == len(numbers):
-            return numbers, roles
-        found = dict(zip(numbers, roles, strict=True))
+        known = self._of_uses.get(id(uses))
+        if known is None:
+            found = dict(zip(self._numbers([use.register for use in uses]), [use.role for use in uses], strict=True))
+            known = self._of_uses[id(uses)] = tuple(found), tuple(found.values())
+        if instruction.guard is None and instruction.memory is None:
+            return known
+        found = dict(zip(*known, strict=True))
         guard = instruction.guard
         if guard is not None:
             found.setdefault(self._number(guard.register), Role.PREDICATE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain
 from typing import NamedTuple
 
 from strop.stalls.instruction import Guard, Register, Role, Use
@@ -26,6 +26,7 @@ TYPE_BYTES = {
     **dict.fromkeys(("uq", "q", "df"), 8),
 }
 FILES = ("r", "acc", "a")  # spaces counted in dwords
+FILE_BYTES = 1 << 16  # more than any of them has (512 registers of 64 bytes)
 WHOLE = 15  # all four bytes of a dword
 SELECTS = ("sel", "csel")  # their predicate chooses, it doesn't switch off
 READS_ACC = ("mac", "mach", "macl")
@@ -264,10 +265,17 @@ class _Reader:
             return [], [Register(name, register["r"])]
         if name != "a":
             start += register["r"] * self.grf
+        _check(start)
         return [Extent(name, start, columns, rows, lanes, step, width)], []
 
 
+def _check(start: int) -> None:
+    if not 0 <= start < FILE_BYTES:
+        raise ValueError(start)
+
+
 def _contiguous(space: str, first: int, dwords: int) -> list[Extent]:
+    _check(4 * first)
     return [Extent(space, 4 * first, 1, 1, dwords, 0, 4)] if dwords > 0 else []
 
 
@@ -308,46 +316,93 @@ class Splits:
         every = {extent for one in all_of_them for extent in (*one.written, *(each for each, _ in one.read))}
         starts: dict[tuple[str, int], int] = {}
         for extent in every:
-            for dword, mask in _dwords(extent):
-                if mask != WHOLE:
-                    starts[extent.space, dword] = starts.get((extent.space, dword), 0) | (mask ^ mask << 1) & 0b1110
-        self._registers = {extent: tuple(_registers(extent, starts)) for extent in every}
+            for dword, parts in _parted(extent):
+                starts[extent.space, dword] = starts.get((extent.space, dword), 0) | parts
+        parted: dict[str, int] = {}  # the dwords with parts, as bits
+        for space, dword in starts:
+            parted[space] = parted.get(space, 0) | 1 << dword
+        self._parts: dict[Extent, tuple[Register, ...]] = {
+            extent: tuple(_registers(extent, starts))
+            for extent in every
+            if _covered(extent) & parted.get(extent.space, 0)
+        }
         self._uses: dict[tuple[Extent, Role], tuple[Use, ...]] = {}
 
     def defs(self, operands: Operands) -> tuple[Register, ...]:
         """What the instruction writes, once each."""
         if len(operands.written) == 1 and not operands.defs:
-            return self._registers[operands.written[0]]
-        found = [register for extent in operands.written for register in self._registers[extent]]
+            return self._written(operands.written[0])
+        found = [register for extent in operands.written for register in self._written(extent)]
         return tuple(dict.fromkeys((*found, *operands.defs)))
+
+    def _written(self, extent: Extent) -> tuple[Register, ...]:
+        return self._parts.get(extent) or _whole(extent)
 
     def uses(self, operands: Operands) -> tuple[Use, ...]:
         """What the instruction reads, once for each role."""
-        parts = [self._used(*each) for each in dict.fromkeys(operands.read)]
-        if _are_apart([extent for extent, _ in operands.read]):
-            found = tuple(use for part in parts for use in part)
-            return (*found, *dict.fromkeys(operands.uses)) if operands.uses else found
-        return tuple(dict.fromkeys((*(use for part in parts for use in part), *operands.uses)))
+        parts = self._parts
+        if not parts or not any(extent in parts for extent, _ in operands.read):
+            return _whole_uses(operands.read, operands.uses)
+        return _together(operands.read, operands.uses, [self._read(*each) for each in dict.fromkeys(operands.read)])
 
-    def _used(self, extent: Extent, role: Role) -> tuple[Use, ...]:
+    def _read(self, extent: Extent, role: Role) -> tuple[Use, ...]:
+        if extent not in self._parts:
+            return _whole_use(extent, role)
         found = self._uses.get((extent, role))
         if found is None:
-            found = tuple(Use(register, role) for register in self._registers[extent])
-            self._uses[extent, role] = found
+            found = self._uses[extent, role] = tuple(Use(register, role) for register in self._parts[extent])
         return found
 
 
-def _are_apart(extents: list[Extent]) -> bool:
-    """Whether no two different extents have a dword in common."""
-    bounds = sorted({(each.space, *_bounds(each)) for each in dict.fromkeys(extents)})
-    distinct = len(bounds) == len(set(extents))
-    return distinct and all(one[0] != two[0] or one[2] < two[1] for one, two in pairwise(bounds))
+def _together(
+    read: Sequence[tuple[Extent, Role]], others: tuple[Use, ...], parts: Sequence[tuple[Use, ...]]
+) -> tuple[Use, ...]:
+    """The uses of several extents and others, once each."""
+    found = tuple(chain.from_iterable(parts))
+    if _are_apart(read):
+        return (*found, *dict.fromkeys(others)) if others else found
+    return tuple(dict.fromkeys((*found, *others)))
+
+
+def _are_apart(read: Sequence[tuple[Extent, Role]]) -> bool:
+    """Whether no two different extents have a dword in common, and none is read for two purposes."""
+    seen: dict[str, int] = {}
+    for extent, _ in dict.fromkeys(read):
+        covered, before = _covered(extent), seen.get(extent.space, 0)
+        if covered & before:
+            return False
+        seen[extent.space] = before | covered
+    return True
 
 
 @lru_cache(maxsize=65536)
-def _bounds(extent: Extent) -> tuple[int, int]:
-    dwords = _dwords(extent)
-    return dwords[0][0], dwords[-1][0]
+def _covered(extent: Extent) -> int:
+    """The dwords of an extent, as bits."""
+    return sum(1 << dword for dword, _ in _dwords(extent))
+
+
+@lru_cache(maxsize=65536)
+def _parted(extent: Extent) -> tuple[tuple[int, int], ...]:
+    """The dwords of which an extent covers a part, and the bytes at which parts of it begin, as bits."""
+    return tuple((dword, (mask ^ mask << 1) & 0b1110) for dword, mask in _dwords(extent) if mask != WHOLE)
+
+
+# Most extents are of whole dwords that nothing in their function cuts: what these are is the same everywhere.
+
+
+@lru_cache(maxsize=65536)
+def _whole(extent: Extent) -> tuple[Register, ...]:
+    return tuple([_register(extent.space, dword) for dword, _ in _dwords(extent)])
+
+
+@lru_cache(maxsize=65536)
+def _whole_use(extent: Extent, role: Role) -> tuple[Use, ...]:
+    return tuple([Use(register, role) for register in _whole(extent)])
+
+
+@lru_cache(maxsize=65536)
+def _whole_uses(read: tuple[tuple[Extent, Role], ...], others: tuple[Use, ...]) -> tuple[Use, ...]:
+    return _together(read, others, [_whole_use(*each) for each in dict.fromkeys(read)])
 
 
 def _registers(extent: Extent, starts: Mapping[tuple[str, int], int]) -> Iterator[Register]:
