@@ -25,7 +25,9 @@ def filled(page: str) -> str:
 
         def fill(match: re.Match[str]) -> str:
             command = match["command"]
-            done = subprocess.run(command, shell=True, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            done = subprocess.run(
+                command, shell=True, cwd=home, env=environment, stdout=subprocess.PIPE, text=True, check=True
+            )
             return f"{match[1]}```text\n{done.stdout.rstrip()}\n```\n{match[3]}"
 
         return BLOCK.sub(fill, page)
