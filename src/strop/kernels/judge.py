@@ -150,7 +150,7 @@ def _must_be_right(problem: Problem, outcome: Outcome, expected: Reference) -> N
     for buffer in problem.buffers:
         left = outcome.buffers[buffer.name]
         if buffer.role is Role.INPUT:
-            if left.tobytes() != outcome.trial.inputs[buffer.name].tobytes():
+            if left.data.cast("B") != outcome.trial.inputs[buffer.name].data.cast("B"):
                 raise Refused(Verdict.INPUT_CHANGED, f"the input {buffer.name} was written over")
             continue
         wrong = differences(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from strop.bench.timed_foreign import Ended
 from strop.kernels.problem import Problem
-from strop.kernels.targets.cpu.run import Bench, Draws, Taken, timed
-from strop.kernels.targets.cpu.toolchain import compile_candidate, compilers
-from strop.kernels.targets.target import Refused
+from strop.kernels.targets.cpu.run import Bench, Taken
+from strop.kernels.targets.cpu.toolchain import Compiler, compile_candidate, compilers
+from strop.kernels.targets.target import Refused, Trial
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,48 +22,65 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Way = Callable[[Mapping[str, Array]], Any]
 
-BASELINE_S = 1.5  # for each
+MOST_BATCHES = 16  # that a baseline takes part in
 
 
-def baselines(problem: Problem, draws: Draws, call_s: float, *, sandbox: str) -> dict[str, float]:
-    """Return the seconds a call of each baseline, by name. The candidate's process stands still meanwhile."""
-    found = {}
-    for compiler in compilers():
-        try:
-            program = compile_candidate(
-                problem.start_code, buffers=len(problem.buffers), prelude=problem.prelude, sandbox=sandbox,
-                chosen=compiler,
-            )  # fmt: skip
-            found[compiler.name] = _compiled(problem, program, draws, call_s, sandbox=sandbox)
-        except (Refused, Ended):
-            continue  # a start code that this compiler doesn't take
-    for name, ways in (("numpy", NUMPY), ("torch", TORCH)):
-        way = ways.get(problem.family)
-        if way is not None and (name == "numpy" or importlib.util.find_spec(name) is not None):
-            found[name] = _python(way, draws)
-    return found
+class Baselines:
+    """The baselines of a problem, ready to be timed on the inputs of the candidate's batches, in turn with it.
+
+    Each compiled one has a process and memory of its own; the candidate's stands still while they run.
+    """
+
+    def __init__(self, problem: Problem, *, sandbox: str) -> None:
+        self.compiled: dict[str, tuple[Bench, Taken]] = {}
+        self.python: dict[str, tuple[Way, list[float]]] = {}
+        self.batches = 0
+        for compiler in compilers():
+            with contextlib.suppress(Refused, Ended):  # a start code that this compiler doesn't take
+                self.compiled[compiler.name] = Bench(problem, _program(problem, compiler), sandbox=sandbox), Taken()
+        for name, ways in (("numpy", NUMPY), ("torch", TORCH)):
+            way = ways.get(problem.family)
+            if way is not None and (name == "numpy" or importlib.util.find_spec(name) is not None):
+                self.python[name] = way, []
+
+    def batch(self, trials: Sequence[Trial]) -> None:
+        """Time each on the inputs of a batch."""
+        if self.batches >= MOST_BATCHES:
+            return
+        self.batches += 1
+        for name, (bench, taken) in list(self.compiled.items()):
+            try:
+                taken.add(bench, *bench.batch(trials, poison=1, stack=False)[:1], len(trials))
+            except Ended:
+                bench.close()
+                del self.compiled[name]
+        for way, samples in self.python.values():
+            begin = time.perf_counter()
+            way(trials[0].inputs)
+            samples.append(time.perf_counter() - begin)
+
+    def seconds(self) -> dict[str, float]:
+        """Return the median seconds a call of each, the first batch left out where there are others."""
+        found = {name: taken.samples or taken.disturbed for name, (_, taken) in self.compiled.items()}
+        found |= {name: samples[1:] or samples for name, (_, samples) in self.python.items()}
+        return {name: median(samples) for name, samples in found.items() if samples}
+
+    def close(self) -> None:
+        """End the processes."""
+        for bench, _ in self.compiled.values():
+            bench.close()
 
 
-def _compiled(problem: Problem, program: bytes, draws: Draws, call_s: float, *, sandbox: str) -> float:
-    bench = Bench(problem, program, sandbox=sandbox)
-    taken = Taken()
-    try:
-        for _ in timed(bench, draws, taken, call_s=call_s, most_s=BASELINE_S):
-            pass
-    finally:
-        bench.close()
-    return median(taken.samples or taken.disturbed)
+_programs: dict[tuple[str, str], bytes] = {}
 
 
-def _python(way: Way, draws: Draws) -> float:
-    samples: list[float] = []
-    until = time.monotonic() + BASELINE_S
-    while len(samples) < 3 or (len(samples) < 12 and time.monotonic() < until):
-        (trial,) = draws.take(1)
-        begin = time.perf_counter()
-        way(trial.inputs)
-        samples.append(time.perf_counter() - begin)
-    return median(samples[1:])
+def _program(problem: Problem, compiler: Compiler) -> bytes:
+    key = (compiler.identity(), problem.prelude + problem.start_code)
+    if key not in _programs:
+        _programs[key] = compile_candidate(
+            problem.start_code, buffers=len(problem.buffers), prelude=problem.prelude, chosen=compiler
+        )
+    return _programs[key]
 
 
 def _softmax(inputs: Mapping[str, Array]) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -22,15 +22,20 @@ ALIGNMENT = 64
 GUARD = 256  # bytes before and after a buffer that nobody may write
 MOST_GAP = 64  # further lines of 64 bytes between buffers, drawn anew for each call
 BATCH_S = 5e-3
-OVERHEADS = 30  # a batch takes at least so many times what starting and stopping it does
+SHORT_S = 1.5e-3  # what it comes down to on a busy machine
+OVERHEADS = 20  # a batch takes at least so many times what starting and stopping it does
 MOST_CALLS = 256
 MOST_BYTES = 64 << 20  # of operands in a batch
-LEAST_BATCHES, MOST_BATCHES = 10, 60
-MOST_S = 8.0  # for all batches of a candidate, with the drawing and checking of their inputs
-SETTLED = 0.03  # the interval of the median, as a part of it
+LEAST_BATCHES, MOST_BATCHES = 8, 60
+MOST_S = 6.0  # of this thread's time for all batches, with the drawing and checking of their inputs
+PATIENCE = 6  # so many times as long by the clock on the wall: others use the machine as well
+SETTLED = 0.04  # the interval of the median, as a part of it
 LIMIT_S = 20.0  # of one batch
 DISTURBED = 0.05  # of a batch's time during which the process didn't run
 THREADS = 1.02  # processor time over wall time that a single thread can't have
+
+
+After = Callable[[Sequence[Trial]], None]
 
 
 @dataclass(slots=True)
@@ -40,6 +45,24 @@ class Taken:
     samples: list[float] = field(default_factory=list)
     disturbed: list[float] = field(default_factory=list)
     batch: int = 0  # calls in one
+
+    def all(self) -> list[float]:
+        """Every sample, of interrupted batches as well."""
+        return self.samples + self.disturbed
+
+    def add(self, bench: Bench, done: Batch, calls: int) -> None:
+        """Add a batch."""
+        lost = done.wall_s - done.cpu_s - 2 * bench.process.overhead_s
+        (self.disturbed if lost > DISTURBED * done.wall_s else self.samples).append(done.wall_s / calls)
+
+    def resize(self, bench: Bench, sample: float, number: int) -> None:
+        """Choose how many calls the next batch has: by the first one, and fewer where most are interrupted."""
+        if number == 0:
+            self.batch = max(1, min(bench.most, round(BATCH_S / max(sample, 1e-9))))
+        elif number % 4 == 0 and len(self.disturbed) > len(self.samples):
+            # A busy machine: what is over within a time slice isn't interrupted.
+            least = round(max(SHORT_S, OVERHEADS * bench.process.overhead_s) / max(min(self.all()), 1e-9))
+            self.batch = max(1, min(self.batch, max(self.batch // 2, least)))
 
     def settled(self) -> bool:
         """Whether more would change little."""
@@ -151,31 +174,31 @@ class Draws:
         return trials
 
 
-def timed(bench: Bench, draws: Draws, taken: Taken, *, call_s: float, most_s: float = MOST_S) -> Iterator[Outcome]:
+def timed(
+    bench: Bench,
+    draws: Draws,
+    taken: Taken,
+    *,
+    call_s: float,
+    after: Callable[[Sequence[Trial]], None] = lambda _: None,
+) -> Iterator[Outcome]:
     """Time batches of fresh inputs until the samples settle; yield each call's outcome to be checked.
 
-    The memory that outcomes show belongs to the next batch as soon as one more is asked for.
+    The memory that outcomes show belongs to the next batch as soon as one more is asked for. `after` is called with the
+    inputs of each batch that was found right.
     """
-    until = time.monotonic() + most_s
-    count = max(1, min(bench.most, round(BATCH_S / max(call_s, 1e-9))))
-    batches = 0
-    while batches < MOST_BATCHES and not (batches >= LEAST_BATCHES and taken.settled()):
-        if batches >= 3 and time.monotonic() > until:
-            break
-        trials = draws.take(count)
+    until, at_last = time.thread_time() + MOST_S, time.monotonic() + PATIENCE * MOST_S
+    taken.batch = max(1, min(bench.most, round(BATCH_S / max(call_s, 1e-9))))
+    for number in range(MOST_BATCHES):
+        if number >= 3 and (time.thread_time() > until or time.monotonic() > at_last or taken.settled()):
+            return
+        trials = draws.take(taken.batch)
         poison = 1 + int(bench.rng.integers(0, 254))
         done, views, broken = bench.batch(trials, poison=poison, stack=False)
-        batches += 1
-        taken.batch = count
-        sample = done.wall_s / count
-        if batches > 1:  # the first one decides how many calls the others have
-            lost = done.wall_s - done.cpu_s - 2 * bench.process.overhead_s
-            (taken.disturbed if lost > DISTURBED * done.wall_s else taken.samples).append(sample)
+        if number:  # the first one decides how many calls the others have
+            taken.add(bench, done, len(trials))
         for trial, buffers in zip(trials, views, strict=True):
             yield Outcome(trial=trial, buffers=buffers, broken=broken)
-        if batches == 1:
-            count = max(1, min(bench.most, round(BATCH_S / max(sample, 1e-9))))
-        elif batches % 4 == 0 and len(taken.disturbed) > len(taken.samples):
-            # A busy machine: what is over within a time slice isn't interrupted.
-            shortest_s = OVERHEADS * bench.process.overhead_s
-            count = max(1, min(count, max(count // 2, round(shortest_s / max(sample, 1e-9)))))
+        if number:
+            after(trials)
+        taken.resize(bench, done.wall_s / len(trials), number)

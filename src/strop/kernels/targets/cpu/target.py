@@ -12,7 +12,7 @@ from strop.bench.timed_foreign import Ended, needed_layers
 from strop.errors import BadParameter
 from strop.kernels.problem import Problem
 from strop.kernels.source_check import check
-from strop.kernels.targets.cpu.baselines import baselines
+from strop.kernels.targets.cpu.baselines import Baselines
 from strop.kernels.targets.cpu.probes import Probes, again, probes
 from strop.kernels.targets.cpu.run import ALIGNMENT, Bench, Draws, Taken, checks, timed
 from strop.kernels.targets.cpu.toolchain import compile_candidate, compiler, harness_digest
@@ -24,7 +24,7 @@ PROTOCOL = "cpu/1"
 OTHER_POISON = 0x3C
 IMPLAUSIBLE = 1.15  # times the highest probe
 LEAST_SAMPLES = 6
-NOISY_INTERVAL = 0.25  # of the median, as a part of it
+NOISY_INTERVAL = 0.3  # of the median, as a part of it
 NOISY_SPREAD = 3.0  # the median over the best
 HEADERS = (
     *("immintrin.h", "x86intrin.h", "arm_neon.h", "arm_sve.h", "math.h", "string.h", "stdlib.h", "stdint.h"),
@@ -126,12 +126,16 @@ class Cpu:
             shortest = min(shortest, outcome.detail["call_s"])
             yield outcome
         draws, found.rates = Draws(problem), probes()
-        yield from timed(bench, draws, found.taken, call_s=shortest)
-        if found.taken.samples and median(found.taken.samples) < self.bound(problem):
-            # Faster than the peak or the memory's sustained rate: in a cache, or too good. Both are measured again.
-            found.again, found.rates, found.taken = True, again(), Taken()
-            yield from timed(bench, draws, found.taken, call_s=shortest)
-        found.baselines = baselines(problem, draws, shortest, sandbox=sandbox)
+        others = Baselines(problem, sandbox=sandbox)
+        try:
+            yield from timed(bench, draws, found.taken, call_s=shortest, after=others.batch)
+            if found.taken.samples and median(found.taken.samples) < self.bound(problem):
+                # Faster than the peak or the memory's sustained rate: in a cache, or too good. Both again.
+                found.again, found.rates, found.taken = True, again(), Taken()
+                yield from timed(bench, draws, found.taken, call_s=shortest, after=others.batch)
+            found.baselines = others.seconds()
+        finally:
+            others.close()
         found.evidence = {
             "sandbox": list(bench.process.layers),
             "batch_overhead_s": bench.process.overhead_s,
