@@ -19,6 +19,7 @@ MARGIN = 1.5  # times what the second saves
 SAME = 0.10  # total variation between two profiles that samples of some hundreds can't tell apart
 FAR = 0.40  # no other latency makes these alike
 TIMES = (1.0, 0.6, 1.5, 2.2)
+NEAREST = 8  # instructions that are tried with these
 CANDIDATES = 16
 STALLS = 2  # longest stalls that are looked at for operations that overlap
 
@@ -51,19 +52,24 @@ def twin(machine: Machine, run: Run, culprit: int) -> int | None:
     steps = {step.address: step for step in machine.program.steps if step.address in run.executed}
     seen = profile(run)
     (plant,) = (each for each in machine.settings.plants if each.address == culprit)
+    alike = [
+        step
+        for address, step in steps.items()
+        if address != culprit
+        and step.is_variable
+        and _family(step.op) == _family(steps[culprit].op)
+        and any(pend.when == plant.when for pend in step.pends)
+    ]
     # Those next to it are most like it: a twin is found soon where there is one.
-    for address, step in sorted(steps.items(), key=lambda item: abs(item[0] - culprit)):
-        if address == culprit or not step.is_variable or _family(step.op) != _family(steps[culprit].op):
-            continue
-        if all(pend.when != plant.when for pend in step.pends):
-            continue
-        for cycles in dict.fromkeys([plant.cycles, *(_as_costly(machine, run, plant, step, times) for times in TIMES)]):
-            plants = (replace(plant, address=address, cycles=cycles),)
+    for rank, step in enumerate(sorted(alike, key=lambda step: abs(step.address - culprit))):
+        others = [_as_costly(machine, run, plant, step, times) for times in TIMES] if rank < NEAREST else []
+        for cycles in dict.fromkeys([plant.cycles, *others]):
+            plants = (replace(plant, address=step.address, cycles=cycles),)
             other = Machine(machine.program, replace(machine.settings, plants=plants))
             shown = profile(other.run(spans=True))
             differs = sum(abs(seen[key] - shown[key]) for key in {*seen, *shown}) / 2
             if differs < SAME:
-                return address
+                return step.address
             if differs > FAR:
                 break
     return None
