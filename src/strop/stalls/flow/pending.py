@@ -101,6 +101,7 @@ class Pending:
             if code.variable and code.defs:
                 tracked.update(pend.resource for pend in code.pends)
         self._keys: dict[Key, int] = {}
+        self._waited: dict[Key, tuple[int, ...]] = {}
         self._depth: list[int] = []
         self._names: list[str] = []
         for resource in sorted(tracked):
@@ -110,6 +111,7 @@ class Pending:
                 self._names.append(resource)
         self._elements: list[list[tuple[int, When]]] = [[] for _ in self._depth]
         self._of_producer: dict[int, list[tuple[int, int]]] = {}  # instruction -> its (key, element)
+        self._in_order: dict[int, list[bool]] = {}  # of the same
         if not function.is_kernel:
             for elements in self._elements:
                 elements.append((CALLER, When.RESULT))
@@ -119,6 +121,7 @@ class Pending:
                 key = self._key(pend.resource, pend.when)
                 if key is not None:
                     self._of_producer.setdefault(index, []).append((key, len(self._elements[key])))
+                    self._in_order.setdefault(index, []).append(pend.in_order)
                     self._elements[key].append((index, pend.when))
                     whens[key].add(pend.when)
         self._single = [
@@ -136,25 +139,31 @@ class Pending:
         """Return what an instruction does to the state, in order: its waits, a call's drain, what it leaves pending."""
         events: list[Event] = []
         for number, wait in enumerate(code.waits):
-            for when in (None, When.RESULT, When.OPERANDS_READ):
-                key = self._keys.get((wait.resource, when))
-                if key is not None and (when is None or wait.when in (None, when)):
-                    events.append((WAIT, key, number, wait.pending))
-            read = self._keys.get((wait.resource, When.OPERANDS_READ))
-            if wait.when is When.RESULT and wait.pending == 0 and read is not None:
+            which = wait.resource, wait.when
+            keys = self._waited.get(which)
+            if keys is None:
+                keys = self._waited[which] = self._keys_of(wait)
+            events.extend((WAIT, key, number, wait.pending) for key in keys)
+            read = self._keys.get((wait.resource, When.OPERANDS_READ)) if wait.when is When.RESULT else None
+            if wait.pending == 0 and read is not None:
                 events.append((RELEASE, read, number, 0))
         if code.control is not None and code.control.flow is Flow.CALL:
             untouched = self._untouched(code)
             events.extend((DRAIN, key, 0, 0) for key, resource in enumerate(self._names) if resource not in untouched)
-        for key, element in self._of_producer.get(index, ()):
-            pend = next(
-                pend
-                for pend in code.pends
-                if self._key(pend.resource, pend.when) == key and pend.when is self._elements[key][element][1]
-            )
-            unordered = self._depth[key] > 0 and (not pend.in_order or self._mixed_kinds[key])
+        for (key, element), in_order in zip(
+            self._of_producer.get(index, ()), self._in_order.get(index, ()), strict=True
+        ):
+            unordered = self._depth[key] > 0 and (not in_order or self._mixed_kinds[key])
             events.append((PEND_UNORDERED if unordered else PEND, key, element, 0))
         return tuple(events)
+
+    def _keys_of(self, wait: Wait) -> tuple[int, ...]:
+        """Return what a wait waits on."""
+        return tuple(
+            self._keys[wait.resource, when]
+            for when in (None, When.RESULT, When.OPERANDS_READ)
+            if (wait.resource, when) in self._keys and (when is None or wait.when in (None, when))
+        )
 
     def _untouched(self, call: Instruction) -> frozenset[str]:
         """Return the tracked resources that a call leaves as they are."""
