@@ -80,6 +80,7 @@ bench: build build/.dev ## measure every claim on a quiet machine; writes docs/p
 	$(BIN)/python benchmarks/latency.py --json build/bench/latency.json
 	$(BIN)/python benchmarks/footprint.py --json build/bench/footprint.json
 	$(BIN)/python benchmarks/diagnose.py --json build/bench/diagnose.json
+	$(BIN)/python benchmarks/judge.py --json build/bench/judge.json
 	$(BIN)/python benchmarks/write_performance.py
 
 soak: build build/.dev ## run the large counts in full; writes docs/soak.json

@@ -24,7 +24,7 @@ README = ROOT / "README.md"
 BLOCK = re.compile(r"(<!-- begin figures -->\n).*?(<!-- end figures -->)", re.DOTALL)
 ORDER = (
     *("matmul", "matmul_aligned", "constant_schedules", "code_generation"),
-    *("ranking", "latency", "footprint", "diagnose"),
+    *("ranking", "latency", "footprint", "diagnose", "judge"),
 )
 TITLES = {
     "matmul": "Matmuls against NumPy",
@@ -35,6 +35,7 @@ TITLES = {
     "latency": "Waiting times",
     "footprint": "Size",
     "diagnose": "Diagnosis: time and memory",
+    "judge": "Judgements",
 }
 MARKS = {True: "reached", False: "**missed**", None: "not measured"}
 

@@ -126,7 +126,7 @@ def examine() -> Examination:
     if blas is None:
         faults.append(MissingPackage(what="strop tune", package="numpy", install="numpy"))
     store = _store(in_force.home, faults) if in_force else None
-    found, sandbox, disassemblers, compilers = machine(), probe(), survey(), toolchains()
+    found, sandbox, disassemblers, compilers = machine(), probe(), survey(), tuple(toolchains())
     return Examination(
         machine=found,
         native=native,

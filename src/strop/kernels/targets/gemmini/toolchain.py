@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -37,65 +37,65 @@ class Toolchain:
     """A compiler that is here. `command` compiles and links, with `options` of its own; `readable` is what it needs."""
 
     name: str
-    version: str
     command: tuple[str, ...]
     options: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()
 
+    @property
+    def version(self) -> str:
+        """What it says of itself: a process of its own, once."""
+        return _version(self)
+
     def identity(self) -> str:
-        """What a cached verdict depends on."""
+        """What a cached verdict depends on: the program by its size and time, so that no process is needed."""
+        found = os.stat(self.command[0])
+        return f"{self.name} {os.path.realpath(self.command[0])} {found.st_size} {found.st_mtime_ns}"
+
+    def said(self) -> str:
+        """Name and version, for people."""
         return f"{self.name} {self.version}"
 
 
-@cache
-def toolchains() -> tuple[Toolchain, ...]:
-    """Return the compilers for RISC-V that are here, the preferred first."""
-    found = [made for name in GCC if (path := shutil.which(name)) and (made := _gcc(path))]
-    linker = shutil.which("ld.lld") or next(
-        (path for n in range(24, 13, -1) if (path := shutil.which(f"ld.lld-{n}"))), None
-    )
-    linker = linker or shutil.which("riscv64-unknown-elf-ld")
+def toolchains() -> Iterator[Toolchain]:
+    """Yield the compilers for RISC-V that are here, the preferred first; each is looked for when it is asked for."""
+    for name in GCC:
+        if path := shutil.which(name):
+            yield Toolchain(name, (path,))
+    linkers = ("ld.lld", *(f"ld.lld-{number}" for number in range(24, 13, -1)), "riscv64-unknown-elf-ld")
+    linker = next((path for name in linkers if (path := shutil.which(name))), None)
     for name in CLANG if linker else ():
-        if (path := shutil.which(name)) and (made := _clang(path, str(linker))):
-            found.append(made)
+        if (path := shutil.which(name)) and "riscv64" in _asked((path, "--print-targets")):
+            options = ("--target=riscv64-unknown-elf", f"--ld-path={linker}", "-Wno-unused-command-line-argument")
+            yield Toolchain("clang", (path,), options)
             break
     if (spec := importlib.util.find_spec("ziglang")) is not None and spec.submodule_search_locations:
-        found += _zig(Path(next(iter(spec.submodule_search_locations))))
-    return tuple(found)
+        folder = Path(next(iter(spec.submodule_search_locations)))
+        if os.access(folder / "zig", os.X_OK):
+            options = ("-target", "riscv64-freestanding-none", "-Wno-unused-command-line-argument")
+            yield Toolchain("zig", (str(folder / "zig"), "cc"), options, (str(folder),))
 
 
+@cache
 def toolchain() -> Toolchain:
     """Return the compiler to use. Raises :class:`NoCompiler`."""
-    found = toolchains()
-    if not found:
+    found = next(toolchains(), None)
+    if found is None:
         tried = f"{GCC[0]}, a clang with the RISC-V target, the ziglang wheel"
         raise NoCompiler(target="gemmini", tried=tried, install=INSTALL)
-    return found[0]
+    return found
 
 
-def _asked(argv: Sequence[str], readable: Sequence[str] = ()) -> str:
+@cache
+def _asked(argv: tuple[str, ...], readable: tuple[str, ...] = ()) -> str:
     done = run_foreign(argv, limits=Limits(wall_s=10, cpu_s=10, memory_bytes=2048 * MIB), readable=readable)
     return done.stdout.decode(errors="replace") if done.verdict is Verdict.OK else ""
 
 
-def _gcc(path: str) -> Toolchain | None:
-    version = _asked([path, "-dumpfullversion"]).strip()
-    return Toolchain(Path(path).name, version, (path,)) if version else None
-
-
-def _clang(path: str, linker: str) -> Toolchain | None:
-    if "riscv64" not in _asked([path, "--print-targets"]):
-        return None
-    version = re.search(r"version (\S+)", _asked([path, "--version"]))
-    options = ("--target=riscv64-unknown-elf", f"--ld-path={linker}", "-Wno-unused-command-line-argument")
-    return Toolchain("clang", version[1] if version else "unknown", (path,), options)
-
-
-def _zig(folder: Path) -> list[Toolchain]:
-    program = folder / "zig"
-    version = _asked([str(program), "version"], [str(folder)]).strip() if os.access(program, os.X_OK) else ""
-    options = ("-target", "riscv64-freestanding-none", "-Wno-unused-command-line-argument")
-    return [Toolchain("zig", version, (str(program), "cc"), options, (str(folder),))] if version else []
+def _version(chosen: Toolchain) -> str:
+    asked = {"clang": "--version", "zig": "version"}.get(chosen.name, "-dumpfullversion")
+    said = _asked((chosen.command[0], asked), chosen.readable)
+    found = re.search(r"\d+(?:\.\d+)+", said)
+    return found[0] if found else "unknown"
 
 
 @cache
