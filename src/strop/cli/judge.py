@@ -11,6 +11,7 @@ import click
 from strop.cli.options import Output, as_text, shared, write_text
 
 if TYPE_CHECKING:
+    from strop.kernels.judgement import Judgement
     from strop.kernels.targets.gemmini.timeline import Timeline
 
 
@@ -41,7 +42,6 @@ def judge(
     """
     from strop.kernels import judge as judging
     from strop.kernels.render import lines, sentence
-    from strop.kernels.render_html import report
     from strop.kernels.targets.gemmini.parameters import overrides
 
     parameters = overrides(changes)
@@ -60,13 +60,20 @@ def judge(
     output.write(
         {
             "judgement.json": lambda: as_text(found.to_json()),
-            "report.html": lambda: report(found, code, shown),
+            "report.html": lambda: html(found, code, shown),
             **({"trace.json": lambda: as_text(traced(shown))} if shown is not None else {}),
         }
     )
-    output.page(lambda: report(found, code, shown))
+    output.page(lambda: html(found, code, shown))
     if not found.ok:
         raise click.exceptions.Exit(1)
+
+
+def html(found: Judgement, code: str, shown: Timeline | None) -> str:
+    """The page."""
+    from strop.kernels.render_html import report
+
+    return report(found, code, shown)
 
 
 def drawn(problem: str, code: str, parameters: Mapping[str, float], sandbox: str) -> Timeline:

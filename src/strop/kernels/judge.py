@@ -9,7 +9,6 @@ stay here: what runs the candidate never holds them.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -77,7 +76,7 @@ def source(code: str | Path) -> str:
 
 def judge_code(problem: Problem, code: str, machine: Target, *, sandbox: str = "auto") -> Judgement:
     """Judge code on a target, without asking what was judged before."""
-    seed = secrets.randbits(SEED_BITS)
+    seed = int.from_bytes(os.urandom(8), "little") >> 64 - SEED_BITS
     evidence: dict[str, Any] = {"judge": VERSION, "seed": seed, "identity": dict(machine.identity())}
     digest = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from strop.errors import BadPlugin, UnknownProblem
 from strop.kernels.problem import Problem
@@ -47,6 +46,8 @@ def families() -> Mapping[str, Family]:
 
 
 def _plugins() -> Iterator[str]:
+    from importlib.metadata import entry_points
+
     for each in entry_points(group=GROUP):
         if each.name not in _OURS:
             yield each.name
@@ -56,6 +57,8 @@ def _family(name: str) -> Family | None:
     if name in _OURS:
         family: Family = import_module(_OURS[name]).FAMILY
         return family
+    from importlib.metadata import entry_points
+
     for each in entry_points(group=GROUP, name=name):
         try:
             found = each.load()

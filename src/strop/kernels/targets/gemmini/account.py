@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from strop.kernels.targets.gemmini.geometry import geometry
-from strop.stalls.causes import table
 from strop.values.diagnosis import Accounting, Cause, Diagnosis, KernelDiagnosis, Site
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ def diagnosis(problem: Problem, program: Program, detail: Mapping[str, Any], val
 
 def _causes(program: Program, account: Mapping[str, Any], total: int) -> Iterator[Cause]:
     """Yield the waits by source line (by address where none is known) and part, each with the longest of its waits."""
+    from strop.stalls.causes import table
+
     stalled = max(total - int(account["classes"]["execute"]), 1)
     waits: dict[int, list[Mapping[str, Any]]] = {}
     for wait in account["waits"]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from strop.stalls.dwarf_lines import Lines, read
+if TYPE_CHECKING:
+    from strop.stalls.dwarf_lines import Lines
 
 SOURCE = "candidate.c"
 
@@ -18,6 +20,8 @@ class SourceLines:
 
     @cached_property
     def _table(self) -> Lines:
+        from strop.stalls.dwarf_lines import read
+
         return read(self._elf, section_names=frozenset({".debug_line"}), size=len(self._elf))
 
     def at(self, address: int) -> int | None:

@@ -28,7 +28,7 @@ FLAGS = (
 )
 LINK = ("-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none", "-Wl,-z,norelro")
 MIB = 2**20
-LIMITS = Limits(wall_s=20, cpu_s=20, memory_bytes=2048 * MIB, file_bytes=32 * MIB, output_bytes=MIB // 4, processes=16)
+SECONDS = 20.0  # that a compiler may take
 HEADERS = ("gemmini.h", "start.S", "candidate.ld", "program.ld", "runtime.c")
 
 
@@ -87,6 +87,7 @@ def toolchain() -> Toolchain:
 
 @cache
 def _asked(argv: tuple[str, ...], readable: tuple[str, ...] = ()) -> str:
+
     done = run_foreign(argv, limits=Limits(wall_s=10, cpu_s=10, memory_bytes=2048 * MIB), readable=readable)
     return done.stdout.decode(errors="replace") if done.verdict is Verdict.OK else ""
 
@@ -134,13 +135,17 @@ def compile_program(sources: Mapping[str, bytes], *, parameters: str, sandbox: s
 
 
 def _compile(laid: Mapping[str, bytes], options: Sequence[str], *, sandbox: str, chosen: Toolchain | None) -> bytes:
+
     chosen = chosen or toolchain()
+    limits = Limits(
+        wall_s=SECONDS, cpu_s=SECONDS, memory_bytes=2048 * MIB, file_bytes=32 * MIB, output_bytes=MIB // 4, processes=16
+    )
     flags = [flag for flag in FLAGS if chosen.name not in ("clang", "zig") or flag != "-fmax-errors=20"]
     done = run_foreign(
         [*chosen.command, *chosen.options, *flags, *LINK, "-I.", *options, "-o", "candidate.elf"],
         files={**{name: include(name) for name in HEADERS}, **laid},
         collect=("candidate.elf",),
-        limits=LIMITS,
+        limits=limits,
         readable=chosen.readable,
         environment={"ZIG_GLOBAL_CACHE_DIR": "tmp", "ZIG_LOCAL_CACHE_DIR": "tmp"} if chosen.name == "zig" else None,
         sandbox=sandbox,
