@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,10 +12,14 @@ import pytest
 from strop.errors import UnreadableBinary
 from strop.stalls import binaries
 from strop.stalls.amd.bundle import BUNDLE
+from strop.stalls.amd.code_object import read as read_code_object
 from strop.stalls.amd.disassemble import parse
 from strop.stalls.amd.listing import decode_listing
+from strop.stalls.intel.zebin import read as read_zebin
+from strop.stalls.nvidia.elf import read_cubin
 from strop.stalls.nvidia.fatbin import MAGIC, ZSTD, cubins
 from tests.stalls.amd import fixtures as amd
+from tests.stalls.intel import fixtures as intel
 from tests.stalls.mutations import confined
 from tests.stalls.nvidia import recorded as nvidia
 from tests.stalls.nvidia.test_files import container, entry
@@ -45,7 +50,11 @@ def code_object() -> bytes:
     return amd.raw("small.gfx942.hsaco")
 
 
-@pytest.mark.parametrize("made", [cubin, code_object])
+def zebin() -> bytes:
+    return intel.raw("kernels.pvc.zebin")
+
+
+@pytest.mark.parametrize("made", [cubin, code_object, zebin])
 def test_sections_that_each_claim_the_whole_file(made: Callable[[], bytes]) -> None:
     body = bytes(1 << 20)
     rows = [(0, STRTAB, 0, 0, 64, len(body), 0, 0, 0, 0)] + [(0, SYMTAB, 0, 0, 64, len(body), 0, 0, 0, 0)] * 20_000
@@ -53,16 +62,51 @@ def test_sections_that_each_claim_the_whole_file(made: Callable[[], bytes]) -> N
         binaries.decode(elf(made(), rows, body), path="hostile")
 
 
-def test_symbols_that_share_one_long_name() -> None:
-    names = b"\0" + b".text.k\0" + b"n" * 500_000 + b"\0"
-    symbols = b"".join(SYMBOL.pack(9 + at, 2, 0, 2, 0, 16) for at in range(20_000))
+NOTE = struct.pack("<III12sI", 12, 4, 2, b"IntelGT", 0x0C08)  # of a zebin: Xe-HPC
+NAMES = b"\0.text.k\0.note.intelgt.compat\0"
+
+
+def with_names(head: bytes, names: bytes, tables: int, symbols: bytes) -> bytes:
+    """An ELF file with one section of code, and tables of these symbols, whose names are in the file's only table."""
     rows = [
         (0, STRTAB, 0, 0, 64, len(names), 0, 0, 0, 0),
-        (0, SYMTAB, 0, 0, 64 + len(names), len(symbols), 0, 0, 0, 24),
+        *[(0, SYMTAB, 0, 0, 64 + len(names), len(symbols), 0, 0, 0, 24)] * tables,
+        (9, 7, 0, 0, 64 + len(names) + len(symbols), len(NOTE), 0, 0, 0, 4),
         (1, 1, 6, 0, 64, 64, 0, 0, 0, 0),
     ]
+    return elf(head, rows, names + symbols + NOTE)
+
+
+@pytest.mark.parametrize("made", [cubin, zebin])
+def test_symbols_that_share_one_long_name(made: Callable[[], bytes]) -> None:
+    symbols = b"".join(SYMBOL.pack(len(NAMES) + at, 2, 0, 3, 0, 16) for at in range(20_000))
     with pytest.raises(UnreadableBinary, match="names in it overlap"):
-        binaries.decode(elf(cubin(), rows, names + symbols), path="hostile")
+        binaries.decode(with_names(made(), NAMES + b"n" * 500_000 + b"\0", 1, symbols), path="hostile")
+
+
+@pytest.mark.parametrize("reader", [read_cubin, read_zebin])
+def test_tables_of_symbols_that_share_one_table_of_names(reader: Callable[..., object]) -> None:
+    """Each is small: a copy of the names for each isn't."""
+    head = cubin() if reader is read_cubin else zebin()
+    names = NAMES + b"k\0" + bytes(8 << 20)
+    data = with_names(head, names, 20_000, SYMBOL.pack(len(NAMES), 2, 0, 20_002, 0, 16))
+    begun = time.process_time()
+    reader(data, path="hostile")
+    assert time.process_time() - begun < 2
+
+
+def test_sections_of_code_and_symbols_without_number() -> None:
+    """Each symbol is looked at once, not once for each section."""
+    count = 20_000
+    names = NAMES + b"k\0"
+    symbols = SYMBOL.pack(len(NAMES), 2, 0, 1, 0, 4) * count
+    body = names + symbols + b"\x7f\x00\x8c\xbf" * count  # s_waitcnt
+    rows = [(0, STRTAB, 0, 0, 64, len(names), 0, 0, 0, 0)]
+    rows += [(1, 1, 6, 4 * at, 64 + len(names) + len(symbols) + 4 * at, 4, 0, 0, 0, 0) for at in range(count)]
+    rows.append((0, SYMTAB, 0, 0, 64 + len(names), len(symbols), 0, 0, 0, 24))
+    begun = time.process_time()
+    assert len(read_code_object(elf(code_object(), rows, body), path="hostile").functions) == count
+    assert time.process_time() - begun < 2
 
 
 def test_bundle_entries_that_are_all_the_same_code() -> None:

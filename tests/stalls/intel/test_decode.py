@@ -194,7 +194,7 @@ def test_undecodable_words_are_kept_as_unknown() -> None:
 
 
 def test_bare_words_in_json() -> None:
-    said = '{"insts":[{"kind":"I","pc":0,"op":"mov", "opts":[NoAccSBSet, "Compacted"]}]}'
+    said = '{"insts":[{"kind":"I","pc":0,"op":"mov","subop":null,"es":1,"dst":null, "opts":[NoAccSBSet, "Compacted"]}]}'
     assert disassemble.listed(said)[0]["opts"] == ["NoAccSBSet", "Compacted"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import tomllib
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -234,18 +235,22 @@ def _descriptors(sections: list[Section], symbols: list[_Symbol], architecture: 
 
 def _functions(sections: list[Section], symbols: list[_Symbol], descriptors: dict[str, Descriptor]) -> Iterator[Range]:
     """Every byte of the executable sections belongs to one function; code without a symbol is `unnamed@ADDRESS`."""
+    within: dict[int, list[_Symbol]] = {}
+    for symbol in symbols:
+        if symbol.kind == STT_FUNC:
+            within.setdefault(symbol.section, []).append(symbol)
+    entries = {descriptor.entry: (name, descriptor) for name, descriptor in descriptors.items()}
+    places = sorted(entries)
     for index, section in enumerate(sections):
         if not section.flags & SHF_EXECINSTR or not section.data:
             continue
         end = section.address + len(section.data)
         starts: dict[int, tuple[str, int]] = {}
-        for symbol in symbols:
-            if symbol.section == index and symbol.kind == STT_FUNC and section.address <= symbol.address < end:
+        for symbol in within.get(index, ()):
+            if section.address <= symbol.address < end:
                 starts.setdefault(symbol.address, (symbol.name, symbol.size))
-        entries = {descriptor.entry: (name, descriptor) for name, descriptor in descriptors.items()}
-        for address, (name, _) in entries.items():
-            if section.address <= address < end:
-                starts.setdefault(address, (name, 0))
+        for address in places[bisect_left(places, section.address) : bisect_left(places, end)]:
+            starts.setdefault(address, (entries[address][0], 0))
         at = section.address
         ordered = sorted(starts)
         for place, address in enumerate(ordered):

@@ -9,7 +9,7 @@ from typing import Any
 
 from strop.stalls.instruction import Latency
 from strop.stalls.intel import sends
-from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import SELECTS
 from strop.stalls.intel.swsb import Generation, Pipe
 

@@ -12,10 +12,10 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from strop.bench.foreign import ForeignResult, Limits, run_foreign
 from strop.errors import DisassemblerFailed, DisassemblerMissing
+from strop.stalls.intel.nodes import Node, is_sound
 from strop.stalls.intel.swsb import Generation
 from strop.values.verdict import Verdict
 
@@ -30,8 +30,6 @@ MIB = 2**20
 _BARE_OPTIONS = re.compile(r'"opts":\[([A-Za-z][^\]\n]*)\]')  # iga64 forgets the quotes around some (NoAccSBSet)
 _VERSION = re.compile(r"Intel Graphics Assembler (\d[\w.]*)")
 _ROW = re.compile(r"^/\* \[([0-9A-F]{4,})\]\s*\*/\s*(.*?)\s*$")
-
-Node = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +122,11 @@ def parse(codes: Sequence[bytes], text: str, said: str) -> list[tuple[Row, ...]]
 
 
 def listed(said: str) -> dict[int, Node]:
-    """The instructions of a JSON listing by their offset; none where it isn't one."""
+    """The instructions of a JSON listing by their offset, those that can be read; none where it isn't a listing."""
     try:
         made = json.loads(_BARE_OPTIONS.sub(_quoted, said))
-        return {each["pc"]: each for each in made["insts"] if each["kind"] == "I" and each["op"]}
+        told = (each for each in made["insts"] if each["kind"] == "I" and each["op"])
+        return {each["pc"]: each for each in told if is_sound(each)}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
 
@@ -148,8 +147,8 @@ def _moved(node: Node | None, start: int) -> Node | None:
     if node is None:
         return None
     for source in node.get("srcs") or ():
-        if source.get("kind") == "LB" and isinstance(source.get("target"), str):
-            source["target"] = int(source["target"].lstrip("L") or 0) - start
+        if source["kind"] == "LB" and isinstance(source["target"], str):
+            source["target"] = int(source["target"].lstrip("L")) - start
     return node
 
 

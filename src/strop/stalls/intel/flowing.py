@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from strop.stalls.instruction import Control, Flow
-from strop.stalls.intel.disassemble import Node, Row
+from strop.stalls.intel.disassemble import Row
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import sources
 
 # `goto if else while break cont halt` name where the lanes that leave wait for the others (JIP) and where these go on

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from strop.stalls.instruction import Latency, Memory, Pend, Wait
 from strop.stalls.intel import classes, sends, sync
 from strop.stalls.intel import swsb as fields
-from strop.stalls.intel.disassemble import Node, Row
+from strop.stalls.intel.disassemble import Row
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import sources
 from strop.stalls.intel.swsb import Generation, Swsb
 

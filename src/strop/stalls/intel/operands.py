@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from strop.stalls.instruction import Guard, Register, Role, Use
-from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.payload import address_bytes, is_plain_scatter
 from strop.stalls.intel.swsb import Generation
 

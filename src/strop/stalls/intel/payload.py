@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.nodes import Node
 
 LSC = ("ugm", "ugml", "slm", "tgm")
 ADDRESS_BYTES = {1: 2, 2: 4, 3: 8}

@@ -8,7 +8,7 @@ hdc…`) are known by the words iga64 has for them.
 from __future__ import annotations
 
 from strop.stalls.instruction import Direction, Memory
-from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import sources
 from strop.stalls.intel.payload import LSC, descriptor
 

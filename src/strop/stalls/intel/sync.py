@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 
 from strop.stalls.instruction import Pend, Wait, When
-from strop.stalls.intel.disassemble import Node
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import sources
 from strop.stalls.intel.sends import is_barrier_signal, is_send
 from strop.stalls.intel.swsb import Generation, Pipe, Swsb, Token, Unit

@@ -13,6 +13,7 @@ MACHINE = 205  # EM_INTELGT
 TEXT = ".text."
 NOBITS = 8
 FUNCTION = 2  # STT_FUNC
+OVERLAP = 8  # bytes that tables and texts may claim in all, in sizes of the file
 PRODUCT, CORE = 1, 2  # types of notes in .note.intelgt.compat
 # Graphics core families, and products for files that name only these (igfxfmid.h of Intel's graphics compiler).
 CORES = {0x0C07: Generation.XE_HPG, 0x0C08: Generation.XE_HPC}
@@ -20,7 +21,7 @@ PRODUCTS = {1270: Generation.XE_HPG, 1271: Generation.XE_HPC}
 KNOWN = "Xe-HPG (dg2) and Xe-HPC (pvc)"
 
 _KERNEL = re.compile(r"^  - name:\s+(\S.*?)\s*$")
-_ITEM = re.compile(r"^      (simd_size|grf_count):\s+(\d+)")
+_ITEM = re.compile(r"^      (simd_size|grf_count):\s+(\d{1,6})\b")
 _TOP = re.compile(r"^(\w+):")
 
 
@@ -84,11 +85,14 @@ def _read(data: bytes, path: str) -> Zebin:
     for row in rows:
         if row[1] != NOBITS and row[4] + row[5] > len(data):
             raise _Damaged("a section lies outside the file: it was cut off or damaged")
-    strings = data[rows[names][4] : rows[names][4] + rows[names][5]]
-    sections = [_Section(_name(strings, row[0]), row[1], row[3], row[4], row[5], row[6]) for row in rows]
+    # In a sound file they lie apart. In others, thousands of headers may each claim all of it.
+    if sum(row[5] for row in rows if row[1] != NOBITS) > OVERLAP * len(data):
+        raise _Damaged("its sections overlap")
+    strings = _Strings(data)
+    sections = [_Section(strings.at(rows[names], row[0]), row[1], row[3], row[4], row[5], row[6]) for row in rows]
     generation = _generation(data, sections, path)
     about = _about(next((_content(data, each) for each in sections if each.name == ".ze_info"), b""))
-    labels = _labels(data, sections)
+    labels = _labels(data, sections, rows, strings)
     codes = []
     for index, section in enumerate(sections):
         if not section.name.startswith(TEXT) or not section.size or section.kind == NOBITS:
@@ -115,26 +119,40 @@ def _content(data: bytes, section: _Section) -> bytes:
     return data[section.offset : section.offset + section.size]
 
 
-def _name(strings: bytes, offset: int) -> str:
-    end = strings.find(b"\0", offset)
-    if end < 0:
-        raise _Damaged("a name in its string table has no end")
-    return strings[offset:end].decode("utf-8", "replace")
+class _Strings:
+    """The names in a file: all together no longer than so many times the file."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._left = OVERLAP * len(data)
+
+    def at(self, table: tuple[int, ...], offset: int) -> str:
+        """The name at an offset of the string table that a section's header says."""
+        start = table[4] + offset
+        end = self._data.find(b"\0", start, table[4] + table[5])
+        if end < 0:
+            raise _Damaged("a name in its string table has no end")
+        self._left -= end - start
+        if self._left < 0:
+            raise _Damaged("the names in it overlap")
+        return self._data[start:end].decode("utf-8", "replace")
 
 
-def _labels(data: bytes, sections: list[_Section]) -> dict[int, dict[int, str]]:
+def _labels(
+    data: bytes, sections: list[_Section], rows: list[tuple[int, ...]], strings: _Strings
+) -> dict[int, dict[int, str]]:
     """Names of functions by section and offset in it. Linked files give symbols addresses, others offsets."""
     found: dict[int, dict[int, str]] = {}
     for section in sections:
         if section.kind != 2 or section.link >= len(sections):  # SHT_SYMTAB
             continue
-        strings = _content(data, sections[section.link])
         for at in range(section.offset, section.offset + section.size - 23, 24):
             name, info, _, index, value, _ = struct.unpack_from("<IBBHQQ", data, at)
             if info & 15 != FUNCTION or not 0 < index < len(sections):
                 continue
             base = sections[index].address
-            found.setdefault(index, {})[value - base if value >= base else value] = _name(strings, name)
+            said = strings.at(rows[section.link], name)
+            found.setdefault(index, {})[value - base if value >= base else value] = said
     return found
 
 

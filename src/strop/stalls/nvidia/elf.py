@@ -90,36 +90,41 @@ def _read(data: bytes) -> Cubin:
     # In a sound file they lie apart. In others, thousands of headers may each claim all of it.
     if sum(row[5] for row in rows if row[1] != NOBITS) > OVERLAP * len(data):
         raise _Damaged("its sections overlap")
-    strings = _Strings(data, rows[names])
-    sections = tuple(Section(strings.at(row[0]), row[1], row[4], row[5], row[6]) for row in rows)
-    return Cubin(sm, sections, tuple(_functions(data, sections, rows)))
+    strings = _Strings(data)
+    sections = tuple(Section(strings.at(rows[names], row[0]), row[1], row[4], row[5], row[6]) for row in rows)
+    return Cubin(sm, sections, tuple(_functions(data, sections, rows, strings)))
 
 
 class _Strings:
-    def __init__(self, data: bytes, row: tuple[int, ...]) -> None:
-        self._bytes = data[row[4] : row[4] + row[5]]
+    """The names in a file: all together no longer than so many times the file."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
         self._left = OVERLAP * len(data)
 
-    def at(self, offset: int) -> str:
-        end = self._bytes.find(b"\0", offset)
+    def at(self, table: tuple[int, ...], offset: int) -> str:
+        """The name at an offset of the string table that a section's header says."""
+        start = table[4] + offset
+        end = self._data.find(b"\0", start, table[4] + table[5])
         if end < 0:
             raise _Damaged("a name in its string table has no end")
-        self._left -= end - offset
+        self._left -= end - start
         if self._left < 0:
             raise _Damaged("the names in it overlap")
-        return self._bytes[offset:end].decode("utf-8", "replace")
+        return self._data[start:end].decode("utf-8", "replace")
 
 
-def _functions(data: bytes, sections: tuple[Section, ...], rows: list[tuple[int, ...]]) -> list[Symbol]:
+def _functions(
+    data: bytes, sections: tuple[Section, ...], rows: list[tuple[int, ...]], strings: _Strings
+) -> list[Symbol]:
     found = []
     for section in sections:
         if section.kind != 2:  # SHT_SYMTAB
             continue
         if section.link >= len(rows):
             raise _Damaged("its symbol table names no string table")
-        strings = _Strings(data, rows[section.link])
         for at in range(section.offset, section.offset + section.size - 23, 24):
             name, info, other, index, value, size = struct.unpack_from("<IBBHQQ", data, at)
             if info & 15 == FUNCTION and index < len(sections) and sections[index].name.startswith(TEXT):
-                found.append(Symbol(strings.at(name), index, value, size, bool(other & ENTRY)))
+                found.append(Symbol(strings.at(rows[section.link], name), index, value, size, bool(other & ENTRY)))
     return found
