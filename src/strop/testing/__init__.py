@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strop.testing.search_conformance import SearchConformance as SearchConformance
+    from strop.testing.target_conformance import TargetConformance as TargetConformance
 
-__all__ = ["SearchConformance"]
+__all__ = ["SearchConformance", "TargetConformance"]
 
 
 def __getattr__(name: str) -> Any:
@@ -15,4 +16,8 @@ def __getattr__(name: str) -> Any:
         from strop.testing.search_conformance import SearchConformance
 
         return SearchConformance
+    if name == "TargetConformance":
+        from strop.testing.target_conformance import TargetConformance
+
+        return TargetConformance
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Canaries: one file a cheat; each must be refused, with the verdict that its head names. One that passes is a defect."""
+"""Canaries: one file a cheat; each must be refused, with the verdict that its head names."""
 
 from __future__ import annotations
 

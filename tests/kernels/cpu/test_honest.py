@@ -12,7 +12,6 @@ from strop.kernels.registry import problem
 from strop.kernels.targets.cpu import run
 from strop.kernels.targets.target import target
 from strop.values.verdict import Verdict
-
 from tests.kernels.cpu.test_cheats import head
 
 HONEST = sorted((Path(__file__).parent / "honest").glob("*.c"))
