@@ -26,6 +26,7 @@ NEGLIGIBLE = 1e-9
 RESULTS = (Need.RAW, Need.RAW_LATER)
 # Operands are read when the unit takes the instruction from its queue. No table has it; judged.
 READ_OPERANDS = Latency(4, 100, "judged")
+TELLS_MORE = 4  # how much a wait counts that ought to be over, when threads come late
 REGION_BLOCKS = 64  # how far back from a barrier the slowest instruction is sought
 LATE, EARLY = 0.7, 0.4  # how likely a sample is of the instruction before, or after; two away: the square
 
@@ -57,7 +58,7 @@ class Blamer:
         found: list[Attribution] = []
         for index in sorted(self.samples.at):
             for count in self.samples.at[index]:
-                if count.samples and count.reason is not Reason.BARRIER:
+                if count.samples and not self._waits_at_barrier(index, count):
                     found += self._attribute(index, count, near[index])
         return Blame((*found, *self._barriers(self._owners(found))))
 
@@ -66,7 +67,8 @@ class Blamer:
         found: dict[Place, int] = {}
         for index, counts in self.samples.at.items():
             for count in counts:
-                if count.samples and count.reason not in (Reason.ISSUED, Reason.BARRIER, *OWN_REASONS):
+                own = count.reason in (Reason.ISSUED, *OWN_REASONS) or self._waits_at_barrier(index, count)
+                if count.samples and not own:
                     place = index, count.reason
                     found[place] = found.get(place, 0) + count.samples
         self._stalls = settled(found, near, self.expected)
@@ -204,18 +206,22 @@ class Blamer:
                 causes[one.cause] = causes.get(one.cause, 0) + one.samples
         return {stall: max(causes, key=lambda one: (causes[one], -one)) for stall, causes in owned.items()}
 
+    def _waits_at_barrier(self, index: int, count: Count) -> bool:
+        """Tell whether samples are of a wait for other threads. Intel's tool has one word for that and other waits."""
+        return count.reason is Reason.BARRIER or (count.reason is Reason.SYNC and is_barrier(self.code[index]))
+
     def _barriers(self, owners: dict[int, int]) -> list[Attribution]:
         """Attribute the waits at barriers."""
         return [
             self._barrier(
                 Attribution(
-                    stall=index, reason=count.reason, part=Part.SELF, samples=count.samples, hidden=count.hidden
+                    stall=index, reason=Reason.BARRIER, part=Part.SELF, samples=count.samples, hidden=count.hidden
                 ),
                 owners,
             )
             for index in sorted(self.samples.at)
             for count in self.samples.at[index]
-            if count.samples and count.reason is Reason.BARRIER
+            if count.samples and self._waits_at_barrier(index, count)
         ]
 
     def _barrier(self, plain: Attribution, owners: dict[int, int]) -> Attribution:
@@ -223,7 +229,11 @@ class Blamer:
         stalls = self._since_the_barrier_before(plain.stall)
         if not stalls:
             return plain
-        slowest = max(stalls, key=lambda index: (stalls[index], index))
+        told = {
+            index: samples * (TELLS_MORE if self._ought_to_be_over(index, stalls, owners) else 1)
+            for index, samples in stalls.items()
+        }
+        slowest = max(told, key=lambda index: (told[index], index))
         part = stalls[slowest] / sum(stalls.values())
         evidence = f"{part:.0%} of the stalls between this barrier and the one before are at {self.code[slowest].text}"
         return replace(
@@ -234,6 +244,21 @@ class Blamer:
             share=(part, 1.0),
             ambiguous=part < 0.5,
             evidence=(evidence,),
+        )
+
+    def _ought_to_be_over(self, wait: int, stalls: Mapping[int, int], owners: Mapping[int, int]) -> bool:
+        """Tell whether a wait follows another for something that was issued before what it waits for itself.
+
+        Of two loads issued together the second has nothing left to be waited for, once the first has come. A long wait
+        all the same is that of a slower load, and of threads that have one: it tells more of who comes late.
+        """
+        mine = owners.get(wait)
+        if mine is None or not self.code[mine].variable:
+            return False
+        return any(
+            mine < other < wait and owner <= mine and self.code[owner].variable
+            for other in stalls
+            if (owner := owners.get(other)) is not None
         )
 
     def _since_the_barrier_before(self, barrier: int) -> dict[int, int]:
@@ -249,7 +274,8 @@ class Blamer:
                 held = sum(
                     count.samples
                     for count in self.samples.at.get(index, ())
-                    if count.reason not in (Reason.ISSUED, Reason.SELECTED_OTHER, Reason.BARRIER)
+                    if count.reason not in (Reason.ISSUED, Reason.SELECTED_OTHER)
+                    and not self._waits_at_barrier(index, count)
                 )
                 if held:
                     stalls[index] = held
@@ -268,6 +294,6 @@ def _evidence(one: Candidate, share: Share) -> list[str]:
     said.append(f"latency {one.latency.low} to {one.latency.high} cycles{source}; {low:.0f} to {high:.0f} exposed")
     if high <= 0:
         said.append(
-            "by the tables this latency is hidden: the load is slower than they say, or something else delays it"
+            "by the tables this latency is hidden: it is longer than they say, or something else delays the instruction"
         )
     return said
