@@ -47,6 +47,8 @@ void bind_gemmini_core(nb::module_& m) {
                           bool loops) {
         new (self) Untimed(loops, Geometry::from(NamedValues(values)), memory, strict, static_cast<uint8_t>(poison));
       }, "memory"_a, "values"_a, "strict"_a = true, "poison"_a = 0xA5, "loops"_a = true)
+      .def("limit_rows", [](Untimed& u, uint64_t most) { u.inner().limit_rows(most); }, "most"_a,
+           "Refuse the command that moves or feeds a row past so many: nothing else bounds what one of a loop costs.")
       .def("work", [](Untimed& u) { return work_of(u.inner().state().work); }, "What was done: macs, steps, bytes, ...");
 }
 

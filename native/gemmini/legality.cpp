@@ -118,7 +118,7 @@ void Decoder::check_compute(const Command& c) {
   }
   // Kept weights: only as many rows are fed as A or D have (ExecuteController.scala); rows of C past them stay as they were.
   if (strict_ && ex.weight_stationary && preload_is_garbage_ && !ex.a_transpose) {
-    const int fed = std::max({c.first.rows, c.second.rows, 4});
+    const int fed = std::max({c.first.at.garbage() ? 0 : c.first.rows, c.second.at.garbage() ? 0 : c.second.rows, 4});
     if (!c_.at.garbage() && c_.rows > fed)
       refuse(c, "C has " + number(c_.rows) + " rows, but a step with kept weights feeds " + number(fed));
   }

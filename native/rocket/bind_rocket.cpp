@@ -90,6 +90,7 @@ void bind_result(nb::module_& m) {
       .def_ro("cycles", &Result::cycles, "Until the last instruction had issued; instructions where there is no timing.")
       .def_ro("idle_cycle", &Result::idle_cycle, "Cycles until the accelerator was idle, too.")
       .def_ro("commands", &Result::commands, "Commands that the accelerator took.")
+      .def_ro("stream", &Result::stream, "A hash of those commands: functions and operands, in their order.")
       .def_prop_ro("stalls", [](const Result& r) {
         return std::map<std::string, uint64_t>{{"operand", r.stalls.operand},
                                                {"control", r.stalls.control},

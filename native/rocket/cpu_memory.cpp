@@ -140,6 +140,10 @@ bool Cpu::rocc(const Instruction& i, uint64_t pc, uint64_t cycle, Accepted& acce
     return false;
   }
   ++result_.commands;
+  for (const uint64_t word : {static_cast<uint64_t>(command.funct), command.rs1, command.rs2}) {
+    result_.stream = (result_.stream ^ word) * 0x9e3779b97f4a7c15;
+    result_.stream ^= result_.stream >> 29;
+  }
   if (command.xd) registers_[i.rd] = accepted.result;
   refresh_busy();
   return true;

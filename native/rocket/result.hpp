@@ -29,6 +29,7 @@ struct Result {
   uint64_t cycles = 0;                               // when the last instruction had issued; instructions without timing
   uint64_t idle_cycle = 0;                           // when the accelerator was idle, at least `cycles`
   uint64_t commands = 0;                             // RoCC commands accepted
+  uint64_t stream = 0;                               // a hash of them: functions and operands, in their order
   Stalls stalls;
   std::string output;
 };

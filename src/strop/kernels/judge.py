@@ -26,8 +26,9 @@ from strop.values.verdict import Verdict
 if TYPE_CHECKING:
     from strop.store import Request, Store
 
-VERSION = "1"  # part of the key of cached verdicts: raise it when a verdict may change
+VERSION = "2"  # part of the key of cached verdicts: raise it when a verdict may change
 SEED_BITS = 63
+MOST_REASON = 500  # characters
 
 
 def judge(
@@ -82,7 +83,7 @@ def judge_code(problem: Problem, code: str, machine: Target, *, sandbox: str = "
 
     def said(verdict: Verdict, reason: str, line: int | None = None, **more: Any) -> Judgement:
         return Judgement(
-            problem=problem.id, target=problem.target, verdict=verdict, reason=reason, line=line, digest=digest,
+            problem=problem.id, target=problem.target, verdict=verdict, reason=_plain(reason), line=line, digest=digest,
             evidence=evidence, verified=sandbox != "none", **more,
         )  # fmt: skip
 
@@ -113,6 +114,12 @@ def judge_code(problem: Problem, code: str, machine: Target, *, sandbox: str = "
         Verdict.OK, concluded.bottleneck or "right on every input", measurement=measurement, share_of_bound=share,
         bottleneck=concluded.bottleneck, account=concluded.account,
     )  # fmt: skip
+
+
+def _plain(reason: str) -> str:
+    """Make a sentence of what may hold a candidate's words: printable, and no longer than a few lines."""
+    text = "".join(each if each.isprintable() else " " for each in reason)
+    return text if len(text) <= MOST_REASON else text[: MOST_REASON - 1] + "…"
 
 
 def draw(problem: Problem, machine: Target, seed: int) -> list[Trial]:

@@ -6,6 +6,7 @@ through is still compiled in a sandbox and run where it can do no harm; the chec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from strop.kernels.targets.target import Refused
@@ -39,28 +40,32 @@ def check(code: str, *, names: Mapping[str, str] | None = None, headers: Collect
     """
     if len(code.encode("utf-8", "surrogatepass")) > MOST_BYTES:
         raise Refused(Verdict.ILLEGAL, f"the code is longer than {MOST_BYTES} bytes")
+    lone = re.search(r"[\ud800-\udfff]", code)
+    if lone:
+        raise refused_at(code.count("\n", 0, lone.start()) + 1, "half a character: this is no text")
     if "\0" in code:
-        raise _at(code.count("\n", 0, code.index("\0")) + 1, "a NUL byte")
+        raise refused_at(code.count("\n", 0, code.index("\0")) + 1, "a NUL byte")
     trigraph = TRIGRAPH.search(code)
     if trigraph:
-        raise _at(code.count("\n", 0, trigraph.start()) + 1, f"the trigraph {trigraph.group()}")
+        raise refused_at(code.count("\n", 0, trigraph.start()) + 1, f"the trigraph {trigraph.group()}")
     refused = NAMES | dict(names or {})
     found = list(tokens(code))
     _directives(found, headers)
     for token in found:
         if token.kind is Kind.BROKEN:
-            raise _at(token.line, "a comment or a quote that doesn't end")
+            raise refused_at(token.line, "a comment or a quote that doesn't end")
         if token.kind is Kind.NAME and token.text in refused:
-            raise _at(token.line, f"{token.text}: {refused[token.text]}")
+            raise refused_at(token.line, f"{token.text}: {refused[token.text]}")
         if token.kind is Kind.MARK and token.text in ("##", "%:%:"):
-            raise _at(token.line, "pasting with ##: it can make words that this check doesn't see")
+            raise refused_at(token.line, "pasting with ##: it can make words that this check doesn't see")
         if token.kind is Kind.MARK and token.text in ("%:", "<:", ":>", "<%", "%>"):
-            raise _at(token.line, f"the digraph {token.text}")
+            raise refused_at(token.line, f"the digraph {token.text}")
     _attributes([token for token in found if token.kind is not Kind.NEWLINE])
     _expansion(found)
 
 
-def _at(line: int, reason: str) -> Refused:
+def refused_at(line: int, reason: str) -> Refused:
+    """Return the refusal of a line."""
     return Refused(Verdict.ILLEGAL, f"line {line}: {reason}", line)
 
 
@@ -74,7 +79,7 @@ def _directives(found: Sequence[Token], headers: Collection[str]) -> None:
         if words and words[0] not in DIRECTIVES and not _is_unroll(words):
             there = f"only {', '.join(sorted(headers))}" if headers else "the headers are there already"
             what = f"#include: {there}" if words[0] == "include" else f"the directive #{words[0]}"
-            raise _at(line[0].line, what)
+            raise refused_at(line[0].line, what)
 
 
 def _is_unroll(words: Sequence[str]) -> bool:
@@ -103,7 +108,7 @@ def _attributes(found: Sequence[Token]) -> None:
             while at < len(found):
                 depth += (found[at].text == "(") - (found[at].text == ")")
                 if found[at].kind is Kind.NAME and depth == 2:
-                    _attribute(found[at])
+                    attribute(found[at])
                 at += 1
                 if depth == 0:
                     break
@@ -111,13 +116,14 @@ def _attributes(found: Sequence[Token]) -> None:
             at = index + 1
             while at < len(found) and found[at].text != "]]":
                 if found[at].kind is Kind.NAME and found[at].text not in ("gnu", "clang") and found[at - 1].text != "(":
-                    _attribute(found[at])
+                    attribute(found[at])
                 at += 1
 
 
-def _attribute(token: Token) -> None:
+def attribute(token: Token) -> None:
+    """Refuse an attribute that isn't on the list."""
     if token.text.strip("_") not in ATTRIBUTES:
-        raise _at(token.line, f"the attribute {token.text}")
+        raise refused_at(token.line, f"the attribute {token.text}")
 
 
 def _expansion(found: Sequence[Token]) -> None:
@@ -136,11 +142,11 @@ def _expansion(found: Sequence[Token]) -> None:
                 expands = token.text in bodies and token.text not in deeper
                 total += size(token.text, deeper) if expands else 1
                 if total > MOST_EXPANDED:
-                    raise _at(bodies[name][0].line, f"the macro {name} becomes more than {MOST_EXPANDED} tokens")
+                    raise refused_at(bodies[name][0].line, f"the macro {name} becomes more than {MOST_EXPANDED} tokens")
             sizes[name] = total
         return sizes[name]
 
     for name in bodies:
         if len(bodies) > 900:
-            raise _at(1, "more than 900 macros")
+            raise refused_at(1, "more than 900 macros")
         size(name, frozenset())

@@ -8,6 +8,7 @@ from strop.bench.foreign import ForeignResult
 from strop.kernels.targets.target import Refused
 from strop.values.verdict import Verdict
 
+MOST_QUOTED = 200  # characters
 _PLACE = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+)(?::\d+)?:\s*(?:fatal )?error:\s*(?P<what>.*)$", re.MULTILINE)
 
 
@@ -20,6 +21,14 @@ def refusal(done: ForeignResult) -> Refused:
         return Refused(Verdict.LIMIT, f"The compiler reached a limit: {done.detail}")
     place = next((each for each in _PLACE.finditer(said) if each["file"].endswith("candidate.c")), None)
     if place is not None:
-        return Refused(Verdict.COMPILE_ERROR, f"line {place['line']}: {place['what'].strip()}", int(place["line"]))
-    lines = [line.strip() for line in said.splitlines() if "error" in line or "undefined" in line or "multiple" in line]
-    return Refused(Verdict.COMPILE_ERROR, re.sub(r"\S*/(?=candidate\.)", "", (lines or [done.detail])[0])[:300])
+        return Refused(Verdict.COMPILE_ERROR, f"line {place['line']}: {quoted(place['what'])}", int(place["line"]))
+    telling = ("error", "undefined", "multiple", "not run")
+    lines = [line for line in said.splitlines() if any(word in line.casefold() for word in telling)]
+    first = re.sub(r"\S*/(?=candidate\.)", "", lines[0]) if lines else done.detail
+    return Refused(Verdict.COMPILE_ERROR, quoted(first) if lines else first)
+
+
+def quoted(text: str) -> str:
+    """Return what a compiler said as a quotation: it may repeat a candidate's own words, and they are data."""
+    plain = " ".join("".join(each if each.isprintable() else " " for each in text).replace('"', "'").split())
+    return f'the compiler says "{plain if len(plain) <= MOST_QUOTED else plain[: MOST_QUOTED - 1] + "…"}"'

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from strop.errors import BadElf
 from strop.kernels.problem import Host, Problem, Role
-from strop.kernels.targets.gemmini.layout import BASE, layout
+from strop.kernels.targets.gemmini.layout import BASE, PROGRAM_BYTES, layout
 from strop.kernels.targets.gemmini.lines import SourceLines
 from strop.kernels.targets.gemmini.machine import Core
-from strop.kernels.targets.target import Outcome, Refusal, Trial
+from strop.kernels.targets.target import Outcome, Refusal, Refused, Trial
 from strop.values.verdict import Verdict
 
-MOST_INSTRUCTIONS = 4_000_000_000
+ROWS_A_CYCLE = 4  # that move at most: one in, one through the array, one out, and one to spare
 REGISTERS = 8  # arguments beyond these stand on the stack
 READ, WRITE, EXECUTE = 1, 2, 4
 ARRAY, CORE = 1, 2  # bits of provenance; operand i has bit 2 + i
@@ -38,10 +39,16 @@ def run(
     planned = trial.planned
     where = layout(problem.buffers, planned.placement)
     core = Core(
-        values, memory_bytes=where.memory_bytes, timed=planned.timed, poison=planned.poison, loops=program.loops
+        {**values, "limit.cycles": float(most_cycles)},
+        memory_bytes=where.memory_bytes,
+        timed=planned.timed,
+        poison=planned.poison,
+        loops=program.loops,
     )
     machine, gemmini, memory = core.machine, core.gemmini, core.machine.memory
-    loaded = core.load(program.elf, protect=True)
+    loaded = _loaded(core, program)
+    if not planned.timed:
+        gemmini.limit_rows(ROWS_A_CYCLE * most_cycles)
     if events:
         gemmini.record(events)
     _fence_in(memory, problem, where, loaded, planned.poison, trial)
@@ -50,7 +57,7 @@ def run(
     for number, address in enumerate(arguments[REGISTERS:]):
         memory.write(stack + 8 * number, address.to_bytes(8, "little"))
     done = machine.call(
-        loaded["symbols"]["solution"], arguments[:REGISTERS], stack, instructions=MOST_INSTRUCTIONS, cycles=most_cycles,
+        loaded["symbols"]["solution"], arguments[:REGISTERS], stack, instructions=most_cycles, cycles=most_cycles,
         output_bytes=1 << 16, timed=planned.timed, profile=planned.timed,
     )  # fmt: skip
     cycles = max(done.cycles, done.idle_cycle)
@@ -64,6 +71,7 @@ def run(
     detail: dict[str, Any] = {
         "instructions": done.instructions,
         "commands": done.commands,
+        "stream": done.stream,
         "work": gemmini.work(),
         "stalls": done.stalls,
     }
@@ -73,6 +81,22 @@ def run(
     return Outcome(
         trial=trial, buffers=buffers, cost=(float(cycles),) if planned.timed else (), broken=broken, detail=detail
     )
+
+
+def _loaded(core: Core, program: Program) -> dict[str, Any]:
+    """Load the program. Raises :class:`Refused` where it isn't one that may run."""
+    try:
+        loaded = core.load(program.elf, protect=True)
+    except BadElf as error:
+        raise Refused(Verdict.LIMIT, f"the program and its data take more than {PROGRAM_BYTES >> 20} MiB") from error
+    if "solution" not in loaded["symbols"]:
+        raise Refused(Verdict.COMPILE_ERROR, "there is no function called solution that others can see")
+    for name in ("tohost", "fromhost"):
+        if name in loaded["symbols"]:
+            raise Refused(Verdict.ILLEGAL, f"the name {name}: a candidate doesn't talk to the host")
+    if any(not BASE <= begin <= begin + size <= BASE + PROGRAM_BYTES for begin, size, _ in loaded["segments"]):
+        raise Refused(Verdict.LIMIT, f"the program and its data take more than {PROGRAM_BYTES >> 20} MiB")
+    return loaded
 
 
 def _fence_in(memory: Any, problem: Problem, where: Any, loaded: Any, poison: int, trial: Trial) -> None:
@@ -118,6 +142,8 @@ def _ended(done: Any, program: Program, problem: Problem, operands: Mapping[str,
         return Refusal(verdict, f"stopped after the most {done.limit} that it may take", line)
     if done.outcome == "exited":
         return Refusal(Verdict.CRASH, f"the program ended with exit code {done.code} before `solution` returned", line)
+    if "accelerator ran for more" in done.text or "rows have been moved" in done.text:
+        return Refusal(Verdict.RUN_TIMEOUT, done.text, line)
     found = re.search(r"\(command \d+, at 0x([0-9a-f]+)\)", done.text)
     if found is not None:
         line = program.lines.at(int(found[1], 16)) or line

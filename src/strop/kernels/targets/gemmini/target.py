@@ -15,7 +15,7 @@ from strop.kernels.targets.gemmini.account import bottleneck, diagnosis
 from strop.kernels.targets.gemmini.geometry import geometry
 from strop.kernels.targets.gemmini.lines import SourceLines
 from strop.kernels.targets.gemmini.run import Program, run
-from strop.kernels.targets.gemmini.toolchain import compile_candidate, headers_digest, toolchain
+from strop.kernels.targets.gemmini.toolchain import REFUSED_NAMES, compile_candidate, headers_digest, toolchain
 from strop.kernels.targets.target import Outcome, Planned, Refusal, Trial, Verdicted
 from strop.values.measurement import Measurement
 from strop.values.verdict import Verdict
@@ -25,7 +25,6 @@ LEAST_CYCLES = 20_000_000  # that any candidate may take
 CYCLES_A_BOUND = 200  # and so many times the bound
 OTHER_POISON = 0x3C
 MOST_THREADS = 4  # each holds a machine's memory
-REFUSED_NAMES = {"__builtin_trap": "end by returning"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,10 @@ class Gemmini:
         timed = [outcome for outcome in outcomes if outcome.cost]
         first = timed[0]
         refusal = (
-            self._varies(problem, timed) or _too_little(problem, outcomes) or self._implausible(problem, first.cost[0])
+            self._varies(problem, timed)
+            or _strays(problem, outcomes)
+            or _too_little(problem, outcomes)
+            or self._implausible(problem, first.cost[0])
         )
         account = diagnosis(problem, built, first.detail, self.values(problem))
         measurement = Measurement(
@@ -161,6 +163,24 @@ class Gemmini:
             what = f"{cycles:,.0f} cycles are fewer than the {least:,.0f} that the array and the bus need at their peak"
             return Refusal(Verdict.IMPLAUSIBLE, what)
         return None
+
+
+def _strays(problem: Problem, outcomes: Sequence[Outcome]) -> Refusal | None:
+    """Say whether a core that sees no data did something else in another run: then it saw time, or old memory.
+
+    This is what ties the runs that are timed to those that show the result on other data.
+    """
+    if any(buffer.host is not Host.NONE for buffer in problem.buffers):
+        return None
+    alike = [outcome.detail for outcome in outcomes if outcome.trial.planned.placement == 0]
+    for other in alike[1:]:
+        if any(other[what] != alike[0][what] for what in ("commands", "stream", "instructions")):
+            did = " and then ".join(
+                f"{one['instructions']:,} instructions, {one['commands']:,} commands" for one in (alike[0], other)
+            )
+            what = f"the program sees no data, but does other things in another run ({did}): by time or by old memory"
+            return Refusal(Verdict.NONDETERMINISTIC, what)
+    return None
 
 
 def _through_array(problem: Problem) -> bool:

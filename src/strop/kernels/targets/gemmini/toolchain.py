@@ -15,6 +15,7 @@ from pathlib import Path
 
 from strop.bench.foreign import Limits, run_foreign
 from strop.errors import NoCompiler
+from strop.kernels.source_expanded import check_expanded
 from strop.kernels.targets.compiler import refusal
 from strop.values.verdict import Verdict
 
@@ -29,6 +30,8 @@ FLAGS = (
 LINK = ("-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none", "-Wl,-z,norelro")
 MIB = 2**20
 SECONDS = 20.0  # that a compiler may take
+EXPANDED = ("candidate.elf-candidate.i", "candidate-candidate.i", "candidate.i")  # as compilers call them
+REFUSED_NAMES = {"__builtin_trap": "end by returning"}
 HEADERS = ("gemmini.h", "start.S", "candidate.ld", "program.ld", "runtime.c")
 
 
@@ -124,32 +127,57 @@ def compile_candidate(
         "prelude.h": f'#include "gemmini.h"\n{prelude}\n'.encode(),
         "gemmini_params.h": parameters.encode(),
     }
+    chosen = chosen or toolchain()
     options = ("-include", "prelude.h", "-T", "candidate.ld", "candidate.c", "runtime.c")
-    return _compile(laid, options, sandbox=sandbox, chosen=chosen)
+    if chosen.name == "zig":  # keeps no intermediate files
+        expand = ("-E", "-include", "prelude.h", "candidate.c")
+        expanded = _compile(laid, expand, sandbox=sandbox, chosen=chosen, makes="candidate.i")["candidate.i"]
+        made = _compile(laid, options, sandbox=sandbox, chosen=chosen)
+    else:
+        made = _compile(laid, ("-save-temps=cwd", *options), sandbox=sandbox, chosen=chosen, also=EXPANDED)
+        expanded = next((made[name] for name in EXPANDED if name in made), b"")
+        if not expanded:
+            raise RuntimeError(f"{chosen.name} kept no preprocessed text")
+    check_expanded(expanded.decode(errors="replace"), statements=_statements(), names=REFUSED_NAMES)
+    return made["candidate.elf"]
+
+
+@cache
+def _statements() -> frozenset[str]:
+    """Return the assembly of our own header, as string literals."""
+    return frozenset(re.findall(r'__asm__ volatile\(("[^"]*")', include("gemmini.h").decode()))
 
 
 def compile_program(sources: Mapping[str, bytes], *, parameters: str, sandbox: str = "auto") -> bytes:
     """Compile a bare-metal program with a `main` to an ELF for `strop simulate`. Raises :class:`Refused`."""
     options = ("-T", "program.ld", "start.S", "runtime.c", *(name for name in sources if name.endswith((".c", ".S"))))
-    return _compile({**sources, "gemmini_params.h": parameters.encode()}, options, sandbox=sandbox, chosen=None)
+    laid = {**sources, "gemmini_params.h": parameters.encode()}
+    return _compile(laid, options, sandbox=sandbox, chosen=toolchain())["candidate.elf"]
 
 
-def _compile(laid: Mapping[str, bytes], options: Sequence[str], *, sandbox: str, chosen: Toolchain | None) -> bytes:
-
-    chosen = chosen or toolchain()
+def _compile(
+    laid: Mapping[str, bytes],
+    options: Sequence[str],
+    *,
+    sandbox: str,
+    chosen: Toolchain,
+    makes: str = "candidate.elf",
+    also: Sequence[str] = (),
+) -> Mapping[str, bytes]:
+    """Run the compiler in the sandbox: the file that it makes, and those of `also` that are there."""
     limits = Limits(
         wall_s=SECONDS, cpu_s=SECONDS, memory_bytes=2048 * MIB, file_bytes=32 * MIB, output_bytes=MIB // 4, processes=16
     )
     flags = [flag for flag in FLAGS if chosen.name not in ("clang", "zig") or flag != "-fmax-errors=20"]
     done = run_foreign(
-        [*chosen.command, *chosen.options, *flags, *LINK, "-I.", *options, "-o", "candidate.elf"],
+        [*chosen.command, *chosen.options, *flags, *LINK, "-I.", *options, "-o", makes],
         files={**{name: include(name) for name in HEADERS}, **laid},
-        collect=("candidate.elf",),
+        collect=(makes, *also),
         limits=limits,
         readable=chosen.readable,
         environment={"ZIG_GLOBAL_CACHE_DIR": "tmp", "ZIG_LOCAL_CACHE_DIR": "tmp"} if chosen.name == "zig" else None,
         sandbox=sandbox,
     )
-    if done.verdict is Verdict.OK and "candidate.elf" in done.files:
-        return done.files["candidate.elf"]
+    if done.verdict is Verdict.OK and makes in done.files:
+        return done.files
     raise refusal(done)
