@@ -112,6 +112,7 @@ __attribute__((used, noreturn, visibility("hidden"))) void strop_begin(long *sta
   strop_control = (volatile strop_word *)region;
   for (int each = 0; each < 256; ++each) strop_call(strop_close, each, 0, 0, 0, 0);
   strop_flush_denormals();
+  strop_call(strop_prctl, 1, 9, 0, 0, 0);  // end with the parent: nobody else would let a stopped process go on
   strop_call(strop_kill, self, 19, 0, 0, 0);  // the parent now writes the filter, which names this process
 
   struct strop_action action = {strop_refused, 0x04000004ul, strop_never, 0};  // SA_RESTORER, SA_SIGINFO

@@ -52,9 +52,10 @@ def make(parameters: str, fsm: bool) -> Problem:
         return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
 
     def even(rng: np.random.Generator) -> Arrays:
+        """Every row has about as many: were they equal, where rows begin wouldn't have to be read."""
         import numpy as np
 
-        return _filled(rng, rows_of(np.full(m, d)), rng.integers(0, n, nnz), n)
+        return _filled(rng, rows_of(rng.multinomial(nnz, np.full(m, 1 / m))), rng.integers(0, n, nnz), n)
 
     def skewed(rng: np.random.Generator) -> Arrays:
         """A few rows hold most elements, many hold none."""
