@@ -57,7 +57,8 @@ def judge(
         if handle.origin == "answered" and handle.answer is not None:
             return Judgement.from_json(handle.answer, cached=True)
         found = judge_code(problem, text, machine, sandbox=sandbox)
-        handle.finish(found.to_json())
+        if found.verdict is not Verdict.NOISY:  # asked again, the machine may be quieter
+            handle.finish(found.to_json())
         return found
 
 

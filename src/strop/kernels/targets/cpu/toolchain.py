@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -12,6 +13,7 @@ from pathlib import Path
 from strop.bench.foreign import Limits, run_foreign
 from strop.bench.timed_foreign import LINK, harness
 from strop.errors import NoCompiler
+from strop.kernels.source_expanded import check_expanded
 from strop.kernels.targets.compiler import refusal
 from strop.kernels.targets.target import Refused
 from strop.values.verdict import Verdict
@@ -24,6 +26,7 @@ FLAGS = (
     *("-std=gnu11", "-fno-openmp", "-fno-stack-protector", "-fno-common", "-pie", "-fPIE"),
     *("-Werror=implicit-function-declaration", "-w"),
 )
+EXPANDED = ("kernel-candidate.i", "candidate.i")  # as compilers name the preprocessed text that they keep
 MIB = 2**20
 LIMITS = Limits(wall_s=30, cpu_s=30, memory_bytes=4096 * MIB, file_bytes=64 * MIB, output_bytes=MIB // 4, processes=16)
 
@@ -83,11 +86,18 @@ def harness_digest() -> str:
 
 
 def compile_candidate(
-    code: str, *, buffers: int, prelude: str = "", sandbox: str = "auto", chosen: Compiler | None = None
+    code: str,
+    *,
+    buffers: int,
+    prelude: str = "",
+    sandbox: str = "auto",
+    chosen: Compiler | None = None,
+    trusted: bool = False,
 ) -> bytes:
     """Compile a candidate whose `solution` takes so many pointers to a program for `TimedForeign`.
 
-    `prelude` is what the problem puts before the code. Raises :class:`Refused` with the compiler's words and the line.
+    `prelude` is what the problem puts before the code; `trusted` code of our own may hold assembly. Raises
+    :class:`Refused` with the compiler's words and the line.
     """
     chosen = chosen or compiler()
     laid = {
@@ -97,36 +107,48 @@ def compile_candidate(
     quiet = ("-Wno-unused-command-line-argument",) if chosen.name == "clang" else ()
     flags = (*MACHINE_FLAGS, *FLAGS, *LINK, *quiet)
     done = run_foreign(
-        [chosen.path, "candidate.c", "harness.c", *flags, "-o", "kernel"],
+        [chosen.path, "candidate.c", "harness.c", *flags, "-save-temps=cwd", "-o", "kernel"],
         files=laid,
-        collect=("kernel",),
+        collect=("kernel", *EXPANDED),
         limits=LIMITS,
         readable=_readable(chosen.path),
         sandbox=sandbox,
     )
     if done.verdict is not Verdict.OK or "kernel" not in done.files:
         raise refusal(done)
+    expanded = next((done.files[name] for name in EXPANDED if name in done.files), b"")
+    if not expanded:
+        raise RuntimeError(f"{chosen.name} kept no preprocessed text")
+    if not trusted:
+        check_expanded(expanded.decode(errors="replace"), statements=())
     _nothing_before(done.files["kernel"])
     return done.files["kernel"]
 
 
 # What makes the loader run a program's code before its entry, in the dynamic section of an ELF (elf(5)).
 EARLY = {12: "DT_INIT", 25: "DT_INIT_ARRAY", 32: "DT_PREINIT_ARRAY"}
-DYNAMIC = 2
+DYNAMIC, DYNAMIC_SYMBOLS = 6, 11  # kinds of sections
+FUNCTIONS = (2, 10)  # kinds of symbols: functions, and those whose address a resolver chooses
 
 
 def _nothing_before(program: bytes) -> None:
-    """Refuse a program of which the loader would run a part before the harness has put its filter on."""
-    import struct
+    """Refuse a program of which the loader would run a part before the harness has put its filter on.
 
-    tables, width, count = (*struct.unpack_from("<Q", program, 32), *struct.unpack_from("<HH", program, 54))
+    Functions that it exports count: the libraries would call a `malloc` of its own while they load.
+    """
+    table = struct.unpack_from("<Q", program, 40)[0]
+    width, count = struct.unpack_from("<HH", program, 58)
     for number in range(count):
-        kind, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", program, tables + width * number)
-        if kind != DYNAMIC:
-            continue
-        for at in range(offset, offset + size, 16):
-            tag, _ = struct.unpack_from("<QQ", program, at)
-            if tag in EARLY:
-                raise Refused(Verdict.ILLEGAL, f"a function that runs before `solution` is called ({EARLY[tag]})")
-            if tag == 0:
-                break
+        _, kind, _, _, offset, size = struct.unpack_from("<IIQQQQ", program, table + width * number)
+        if kind == DYNAMIC:
+            for at in range(offset, offset + size, 16):
+                tag = struct.unpack_from("<Q", program, at)[0]
+                if tag in EARLY:
+                    raise Refused(Verdict.ILLEGAL, f"a function that runs before `solution` is called ({EARLY[tag]})")
+                if tag == 0:
+                    break
+        elif kind == DYNAMIC_SYMBOLS:
+            for at in range(offset, offset + size, 24):
+                _, about, _, section = struct.unpack_from("<IBBH", program, at)
+                if section and about & 15 in FUNCTIONS:
+                    raise Refused(Verdict.ILLEGAL, "a function that libraries could call before `solution` is called")
