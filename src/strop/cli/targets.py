@@ -14,7 +14,7 @@ from strop.cli.options import Output, shared
 @click.argument("target", required=False)
 @shared
 def targets(target: str | None, *, output: Output, seed: int) -> None:
-    """List the machines that kernels are judged on; with TARGET, its parameters, each with its source."""
+    """List the machines that kernels are judged on; with TARGET, its parameters or facts, with their sources."""
     from strop.errors import UnknownTarget
     from strop.kernels.targets.target import TARGETS
 
@@ -30,8 +30,10 @@ def targets(target: str | None, *, output: Output, seed: int) -> None:
     if target not in TARGETS:
         raise UnknownTarget(target=target, targets=", ".join(TARGETS))
     found = parameters() if target == "gemmini" else []
-    document = {"schema": "strop.target/1", "name": target, "title": TARGETS[target], "parameters": found}
-    output.result(document, described(target, TARGETS[target], found), title=target, artefact="target.json")
+    known = facts() if target == "cpu" else []
+    title = TARGETS[target]
+    document = {"schema": "strop.target/1", "name": target, "title": title, "parameters": found, "facts": known}
+    output.result(document, described(target, title, found, known), title=target, artefact="target.json")
 
 
 def parameters() -> list[dict[str, Any]]:
@@ -41,11 +43,25 @@ def parameters() -> list[dict[str, Any]]:
     return [{"name": name, "value": value, "source": source} for name, (value, source) in sorted(described().items())]
 
 
-def described(name: str, title: str, found: list[dict[str, Any]]) -> Iterator[str]:
-    """A target's parameters, one a line."""
+def facts() -> list[dict[str, Any]]:
+    """What the target cpu is on this machine."""
+    from strop.kernels.targets.cpu.describe import rows
+
+    return list(rows())
+
+
+def described(
+    name: str, title: str, found: list[dict[str, Any]], known: list[dict[str, Any]] | None = None
+) -> Iterator[str]:
+    """A target's parameters and facts, one a line."""
     yield f"{name}: {title}"
     if found:
         yield ""
         yield "parameters (strop judge --set NAME=NUMBER):"
     for row in found:
         yield f"  {row['name']:36}{row['value']:>9,.0f}  {row['source']}"
+    if known:
+        yield ""
+    for row in known or []:
+        value = f"{row['value']:,.4g}" if isinstance(row["value"], float) else str(row["value"])
+        yield f"{row['name']:20}{value}{': ' if row['source'] else ''}{row['source']}"

@@ -51,11 +51,14 @@ class MissingPackage(StropError):
 
 
 class BadSandbox(StropError):
-    """A sandbox was required, and a layer of it doesn't work here."""
+    """A sandbox is needed, and a layer of it doesn't work here."""
 
     code = "bad-sandbox"
     template = "The isolation layer {layer!r} doesn't work on this machine: {reason}."
-    fix = "Use --sandbox auto (sandbox='auto'); strop doctor lists the layers that work here."
+    fix = (
+        "Use --sandbox auto (sandbox='auto'), or none where the result may be unverified; strop doctor lists the "
+        "layers that work here."
+    )
     exit_code = MACHINE
 
 

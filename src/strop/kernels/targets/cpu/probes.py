@@ -24,7 +24,7 @@ PROTOCOL = "cpu-probe/1"
 SUSTAINED_BYTES = 64 << 20  # as much as a batch of operands takes: beyond the second-level caches
 NEAR_BYTES = 16 << 10  # within the first
 NEAR_REPEATS = 2000
-BATCHES = 12
+BATCHES = 40
 PEAK_TRIES, PEAK_S = 12, 5e-3
 
 READ = """
