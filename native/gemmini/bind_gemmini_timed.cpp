@@ -39,6 +39,14 @@ class TimedBench {  // a machine with its memory
   }
   // Rows of (funct, rs1, rs2, pc, cost): the host needs `cost` cycles before it offers the command.
   uint64_t run(nb::ndarray<const uint64_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu> commands, bool fence) {
+    try {
+      return run_rows(commands, fence);
+    } catch (const rocket::Trap& trap) {
+      throw std::runtime_error(trap.text);
+    }
+  }
+  uint64_t run_rows(const nb::ndarray<const uint64_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu>& commands,
+                    bool fence) {
     const uint64_t* row = commands.data();
     const size_t n = commands.shape(0);
     nb::gil_scoped_release unlocked;

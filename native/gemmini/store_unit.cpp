@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gemmini/named_access.hpp"
+
 namespace strop::gemmini {
 
 StoreUnit::StoreUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station,
@@ -183,6 +185,7 @@ bool StoreUnit::read(Cycle now, Ports& ports) {
     p.at = now + timing_.store_latency;
     p.latency = outside ? 1 : accumulator ? timing_.store_scale : timing_.store_spad_latency;
     p.last = d.last;
+    p.origin = c.origin;
     p.offset = 0;
     p.bytes = pool_bytes(g, c);
     p.provenance = pool_provenance_;
@@ -196,6 +199,7 @@ bool StoreUnit::read(Cycle now, Ports& ports) {
   p.at = now + timing_.store_latency;
   p.latency = accumulator ? timing_.store_scale : timing_.store_spad_latency;
   p.last = d.last;
+  p.origin = c.origin;
   p.offset = store_block_offset(g, c, d.block);
   p.address = store_row_address(c, d.row);
   if (p.bytes == 0) pipe_.drop_last();  // only statistics were gathered: nothing is written
@@ -211,6 +215,7 @@ void StoreUnit::take_block() {
   if (p.last) {
     writing_ = true;
     row_address_ = p.address;
+    row_origin_ = p.origin;
     row_bytes_ = p.offset + p.bytes;
     sent_ = beats_left_ = 0;
   }
@@ -219,7 +224,8 @@ void StoreUnit::take_block() {
 }
 
 bool StoreUnit::send_beat(Cycle now) {
-  out_of_ids = in_flight_ == timing_.writes;
+  // Beats after the first need a free id too, as in the hardware, unless the packet has the only one.
+  out_of_ids = in_flight_ == timing_.writes && (beats_left_ == 0 || in_flight_ > 1);
   if (out_of_ids || bus_.size() >= 4) return false;
   if (beats_left_ == 0 && !tlb_.translates(1, row_address_ + sent_, now)) return false;
   if (beats_left_ == 0) {
@@ -242,6 +248,7 @@ bool StoreUnit::send_beat(Cycle now) {
     p.address = address;
     p.whole = p.size == 64 && shift == 0 && p.useful == p.size;
     p.provenance = row_provenance_;
+    p.origin = row_origin_;
     p.live = true;
     std::memcpy(p.data, row_ + sent_, p.useful);
     sent_ += p.useful;
@@ -269,7 +276,10 @@ bool StoreUnit::write(Cycle now) {
 
 void StoreUnit::put(int id) {
   const Packet& p = packets_[id];
-  memory_.dma_write(p.address, p.useful, p.data, p.provenance);
+  Command c;
+  c.kind = Kind::store;
+  c.origin = p.origin;
+  named(c, [&] { memory_.dma_write(p.address, p.useful, p.data, p.provenance); });
   bytes += p.useful;
 }
 

@@ -31,7 +31,7 @@ Timing Timing::from(const NamedValues& v, const Geometry& g) {
   t.accumulator_read_latency = count("accumulator.read_latency", 12, 1, 64);
   t.hazards = v.integer("execute.hazards", 1, 0, 1) != 0;
   t.mesh_latency = count("mesh.latency", 32, 1, 1000);
-  t.tags = count("mesh.tags", 6, 2, 64);
+  t.tags = count("mesh.tags", 6, 4, 64);
   t.rows_least = count("mesh.rows_least", 4, 1, 16);
   t.store_spad_latency = count("store.spad_latency", 6, 1, 64);
   t.store_latency = count("store.latency", 4, 1, 64);
@@ -41,7 +41,7 @@ Timing Timing::from(const NamedValues& v, const Geometry& g) {
   t.dispatch_queue = count("store.dispatch_queue", 2, 1, 64);
   t.write_path = count("dma.write_path", 3, 2, 1000);
   t.hit = count("memory.hit", 40, 1, 100000);
-  t.miss = count("memory.miss", 90, 1, 100000);
+  t.miss = count("memory.miss", 100, 1, 100000);
   t.misses = count("memory.misses", 10, 1, 256);
   t.fill_bytes = count("memory.fill_bytes", 8, 1, 64);
   t.secondary = count("memory.secondary", 4, 0, 1000);
