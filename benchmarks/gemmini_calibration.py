@@ -226,7 +226,7 @@ def anchors() -> list[dict[str, float]]:
     return found
 
 
-def page(rows: list[Row], fitted: dict[str, object] | None) -> str:
+def page(rows: list[Row], fitted: dict[str, object] | None, most: float) -> str:
     template = (Path(__file__).parent / "gemmini_calibration.md").read_text(encoding="utf-8")
 
     def line(name: str, some: list[Row]) -> str:
@@ -247,6 +247,7 @@ def page(rows: list[Row], fitted: dict[str, object] | None) -> str:
         f"| {a['m']}×{a['k']}×{a['n']} | {a['m'] * a['k'] * a['n'] // 256:,} | {a['cycles']:,} | {a['share']:.0%} |"
         for a in anchors()
     )
+    left_out = "" if math.isinf(most) else f"Rows of more than {most:,.0f} measured cycles are left out."
     cross = "not run"
     if fitted is not None:
         numbers, inside, outside = fitted["fitted"], fitted["inside"], fitted["outside"]
@@ -261,7 +262,8 @@ def page(rows: list[Row], fitted: dict[str, object] | None) -> str:
         )
     return (
         template.replace("{overall}", overall).replace("{detail}", detail).replace("{anchors}", shown)
-        .replace("{cross}", cross).replace("{search}", str(SEARCH))
+        .replace("{cross}", cross)
+        .replace("{left_out}", left_out).replace("{search}", str(SEARCH))
     )  # fmt: skip
 
 
@@ -298,7 +300,7 @@ def main() -> None:
     if options.page:
         docs = ROOT / "docs" / "explanation"
         (docs / "gemmini-calibration.svg").write_text(scatter(done) + "\n", encoding="utf-8")
-        (docs / "gemmini-calibration.md").write_text(page(done, fitted), encoding="utf-8")
+        (docs / "gemmini-calibration.md").write_text(page(done, fitted, options.most), encoding="utf-8")
 
 
 if __name__ == "__main__":
