@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import subprocess
 import sys
 from importlib.resources import files
@@ -91,6 +93,52 @@ def test_mistakes_are_one_sentence(tmp_path: Path, words: tuple[str, ...], code:
     found = json.loads(run(tmp_path / path, *rest, "--json").stdout)
     jsonschema.Draft202012Validator(ERROR).validate(found)
     assert found["error"]["code"] == code
+
+
+@pytest.mark.parametrize("option", ["--binary", "--html", "-o"])
+def test_an_empty_path_is_none(tmp_path: Path, option: str) -> None:
+    """As `--binary "$UNSET"` gives it: not the folder that one is in."""
+    profile = writers.rocprofv3_csv(tmp_path / "s.csv")
+    for done in (run(profile, option, ""), run("")):
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "it is empty; name a path" in done.stderr
+
+
+def test_what_no_file_may_replace_is_written_to(tmp_path: Path) -> None:
+    profile = writers.rocprofv3_csv(tmp_path / "s.csv")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "page.html").write_text("old")
+    (tmp_path / "link").symlink_to("page.html")
+    (tmp_path / "loop").symlink_to("loop")
+    for name, why in (("pipe", "nobody reads it"), ("loop", "symbolic links")):
+        done = run(profile, "--html", tmp_path / name)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert why in done.stderr
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run(profile, "--html", tmp_path / "pipe").exit_code == 0
+        assert os.read(reader, 9) == b"<!DOCTYPE"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert run(profile, "--html", tmp_path / "link").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "page.html").read_text("utf-8").startswith("<!DOCTYPE")
+
+
+def test_a_binary_that_is_no_file(tmp_path: Path) -> None:
+    profile = writers.rocprofv3_csv(tmp_path / "s.csv")
+    os.mkfifo(tmp_path / "pipe")
+    for name, why in (
+        (tmp_path / "pipe", "pipe or a device"),
+        ("/dev/zero", "pipe or a device"),
+        (tmp_path, "directory"),
+    ):
+        done = run(profile, "--binary", name)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert why in done.stderr
+    done = run(profile, "--binary", tmp_path / "new\nline\x1b[31m")
+    assert (done.stderr.count("\n"), "\x1b" in done.stderr) == (1, False)
 
 
 def test_diagnose_loads_no_tuner() -> None:

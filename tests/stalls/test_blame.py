@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 
 from strop.stalls.accounting import account
+from strop.stalls.amd.listing import decode_listing
 from strop.stalls.blame import blame
 from strop.stalls.causes import Namer, table
 from strop.stalls.instruction import Function
 from strop.stalls.methods import METHODS
 from strop.stalls.profiles.profile import Count, Reason
 from strop.stalls.samples import Blame, Part, Samples, apportion
-from strop.stalls.slice import Slicer
+from strop.stalls.slice import LinkKind, Slicer
 from tests.stalls.assembler import assemble
 
 
@@ -61,6 +62,27 @@ def test_each_reason_finds_its_own_producer() -> None:
     slicer = Slicer(assemble(CHASE))
     assert slicer.address_depth(1) == (2, False)
     assert [link.producer for link in slicer.chain(1)] == [0]
+
+
+MASKED = """
+s_load_dwordx2 s[4:5], s[0:1], 0x0
+global_load_dword v2, v[8:9], off
+s_waitcnt vmcnt(0) lgkmcnt(0)
+v_cmp_gt_i32_e32 vcc, 0, v2
+s_and_saveexec_b64 s[2:3], vcc
+v_lshl_add_u64 v[4:5], v[0:1], 3, s[4:5]
+global_load_dwordx2 v[6:7], v[4:5], off
+s_endpgm
+"""
+
+
+def test_chains_follow_addresses_before_the_mask_of_lanes() -> None:
+    rows = [(8 * at, text, None) for at, text in enumerate(MASKED.split("\n")[1:-1])]
+    (function,) = decode_listing([("k", rows)], path="test", arch="gfx942").functions
+    slicer = Slicer(function)
+    assert slicer.address_depth(6) == (1, False)
+    assert [link.kind for link in slicer.links(6)] == [LinkKind.ADDRESS, LinkKind.PREDICATE]
+    assert [link.producer for link in slicer.chain(6)] == [5, 0]
 
 
 def test_a_chain_through_its_own_result_is_seen() -> None:

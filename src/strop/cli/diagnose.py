@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from strop.cli.options import Output, as_text, shared
+from strop.cli.options import Output, Place, as_text, shared
 
 if TYPE_CHECKING:
     from strop.values.diagnosis import Diagnosis
 
 
 @click.command("diagnose")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--binary", metavar="FILE", type=click.Path(path_type=Path), help="The GPU binary that ran.")
+@click.argument("path", type=Place())
+@click.option("--binary", metavar="FILE", type=Place(), help="The GPU binary that ran.")
 @click.option("--kernel", metavar="NAME", help="Only kernels with this in their name.")
 @click.option("--method", metavar="NAME", default="strop", help="strop (default); to compare: leo, nearest, raw.")
 @shared

@@ -18,6 +18,19 @@ from strop.errors import BadFile
 from strop.settings import scope
 
 
+class Place(click.Path):
+    """A path as an option's value; an empty one isn't the folder one is in, but a variable that isn't set."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. An empty one is wrong usage."""
+        if value in ("", b""):
+            self.fail("it is empty; name a path.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """Where a verb's result goes: JSON or text on standard output, artefacts into `folder`, a page into `html`."""
@@ -69,7 +82,8 @@ class Output:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
             except OSError as problem:
-                raise BadFile(path=self.folder, done="made", reason=problem.strerror) from None
+                reason = "it is a file, not a directory" if self.folder.is_file() else problem.strerror
+                raise BadFile(path=self.folder, done="made", reason=reason) from None
         if self.html is not None and self.html.is_dir():
             raise BadFile(path=self.html, done="written", reason="it is a directory")
         for folder in filter(None, (self.folder, self.html and self.html.parent)):
@@ -138,10 +152,8 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
 
 SHARED = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    click.option(
-        "-o", "--output", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Write all artefacts there."
-    ),
-    click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page that stands alone."),
+    click.option("-o", "--output", "folder", metavar="DIR", type=Place(), help="Write all artefacts there."),
+    click.option("--html", metavar="FILE", type=Place(), help="Write a page that stands alone."),
     click.option("-v", "--verbose", is_flag=True, help="Say more."),
     click.option("-q", "--quiet", is_flag=True, help="Print results only."),
     click.option("--seed", type=int, default=0, help="Seed of all that is random."),

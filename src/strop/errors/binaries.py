@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from strop.errors.base import MACHINE, StropError
+from strop.errors.plain import _Plain
 
 
-class UnreadableBinary(StropError):
+class UnreadableBinary(_Plain, StropError):
     """A file isn't a GPU binary of a known kind, or is a damaged one."""
 
     code = "unreadable-binary"
@@ -13,7 +14,7 @@ class UnreadableBinary(StropError):
     fix = "Name the code object that the profiled program loaded with --binary (binary=...)."
 
 
-class UnknownArchitecture(StropError):
+class UnknownArchitecture(_Plain, StropError):
     """A GPU binary is for an architecture without tables here."""
 
     code = "unknown-architecture"
@@ -21,7 +22,7 @@ class UnknownArchitecture(StropError):
     fix = "Profile on one of these, or use a newer strop; --binary (binary=...) names another binary."
 
 
-class DisassemblerMissing(StropError):
+class DisassemblerMissing(_Plain, StropError):
     """No program on this machine disassembles the binary's architecture."""
 
     code = "disassembler-missing"
@@ -30,7 +31,7 @@ class DisassemblerMissing(StropError):
     exit_code = MACHINE
 
 
-class DisassemblerFailed(StropError):
+class DisassemblerFailed(_Plain, StropError):
     """The disassembler ended badly on a binary."""
 
     code = "disassembler-failed"

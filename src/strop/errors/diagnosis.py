@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from strop.errors.base import StropError
-from strop.errors.profiles import _Plain
+from strop.errors.plain import _Plain
 
 
 class OtherBinary(_Plain, StropError):
@@ -18,13 +18,13 @@ class UnknownKernel(_Plain, StropError):
     """No kernel of the profile goes by the name asked for."""
 
     code = "unknown-kernel"
-    template = "The profile has no kernel whose name contains {kernel!r}; it has {names}."
+    template = "The profile has no kernel whose name contains '{kernel}'; it has {names}."
     fix = "Give --kernel (kernel=...) a part of one of these names, or leave it out for all."
 
 
-class UnknownMethod(StropError):
+class UnknownMethod(_Plain, StropError):
     """A method of attribution that isn't there."""
 
     code = "unknown-method"
-    template = "There is no method {method!r}; the methods are {methods}."
+    template = "There is no method '{method}'; the methods are {methods}."
     fix = "Give --method (method=...) one of these."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from strop.errors.base import StropError
+from strop.errors.plain import _Plain
 
 
 class BadUsage(StropError):
@@ -85,7 +86,7 @@ class BadSettingsFile(StropError):
     fix = "Correct or remove the file; flags and STROP_* variables set the same things."
 
 
-class BadFile(StropError):
+class BadFile(_Plain, StropError):
     """A file of the user's can't be read or written."""
 
     code = "bad-file"

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from strop.errors.base import StropError
+from strop.errors.plain import _Plain
 
 _KNOWN = (
     "an HPCToolkit v4 database, an .ncu-rep, an Nsight Compute source-page CSV, rocprofv3 PC sampling (CSV, JSON or "
     "rocpd), a rocprof viewer's code.json, an ATT stats CSV, or a unitrace stall-sampling CSV"
 )
-
-
-_LONGEST = 400  # characters of a field; the rest is cut
-
-
-class _Plain:
-    """Makes what comes from a stranger's file one printable line: no escape sequence reaches a terminal."""
-
-    def __init__(self, **fields: Any) -> None:
-        plain = {name: _plain(value) if isinstance(value, str) else value for name, value in fields.items()}
-        super().__init__(**plain)
-
-
-def _plain(text: str) -> str:
-    # Several blanks in a row are a tool's layout; what can't be printed is shown as Python writes it.
-    line = " ".join(text.split()) if any(one in text for one in "\n\r\t") else text
-    line = line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in line)
 
 
 class MissingProfile(_Plain, StropError):

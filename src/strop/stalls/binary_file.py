@@ -34,10 +34,13 @@ class _Section:
 def read_binary(path: Path) -> EmbeddedBinary:
     """Read a GPU binary or a host program. Raises :class:`UnreadableBinary`."""
     try:
+        if path.exists() and not path.is_file():
+            what = "a directory" if path.is_dir() else "a pipe or a device: save it to a file first"
+            raise UnreadableBinary(path=str(path), reason=f"it is {what}")
         with path.open("rb") as file:
             size = path.stat().st_size
             if size <= WHOLE:
-                data = file.read()
+                data = file.read(WHOLE)
             else:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 try:

@@ -21,6 +21,7 @@ from strop.stalls.instruction import Direction, Function, Instruction, Role
 
 DEEPEST_CHAIN = 8
 FARTHEST = 64  # steps followed to tell a circle
+MASKS = ("exec",)  # registers that say which lanes take part: as a predicate does, of every vector instruction
 
 
 class LinkKind(StrEnum):
@@ -57,6 +58,13 @@ _KINDS = {
     Role.ADDRESS: LinkKind.ADDRESS,
     Role.PREDICATE: LinkKind.PREDICATE,
 }
+
+
+def _kind(space: str, role: Role) -> LinkKind:
+    """How a value comes that an instruction reads from a register, or from a slot of the stack."""
+    if space.startswith(SLOT):
+        return LinkKind.SPILL
+    return LinkKind.PREDICATE if role is Role.IMPLICIT and space in MASKS else _KINDS[role]
 
 
 class Slicer:
@@ -116,7 +124,7 @@ class Slicer:
         found: dict[tuple[int, LinkKind], None] = {}
         for read in self.definitions.by_piece[index]:
             if read.definitions:
-                kind = LinkKind.SPILL if read.register.space.startswith(SLOT) else _KINDS[read.role]
+                kind = _kind(read.register.space, read.role)
                 for producer in read.definitions:
                     found[producer, kind] = None
         if loads_shared(instruction):

@@ -46,6 +46,8 @@ def read(path: str | Path) -> Profile:
     Raises MissingProfile, NotAProfile, SeveralProfiles, UnknownProfile, and of the readers TruncatedProfile,
     CorruptProfile, NewerProfile and NoSamples.
     """
+    if not str(path):
+        raise MissingProfile(path="''", reason="the path is empty")
     path = Path(path)
     found = _in_folder(path) if _is_folder(path) else _of_file(path)
     return found.read(found.path)
@@ -55,7 +57,8 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except (OSError, ValueError) as error:
-        raise MissingProfile(path=shown(path, 200), reason=str(error)) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MissingProfile(path=str(path), reason=reason) from None
 
 
 def _in_folder(folder: Path) -> _Found:
