@@ -229,6 +229,7 @@ class TimedForeign:
         if filtered:
             self.layers = (*self.layers, "seccomp allow-list")
         self.layers = (*self.layers, *LAYERS)
+        self._clear()  # it is in memory, and needs no folder any more
         self.overhead_s = median(self._nothing() for _ in range(EMPTY_BATCHES))
 
     def _nothing(self) -> float:
@@ -295,7 +296,12 @@ class TimedForeign:
                     pipe.close()
             with contextlib.suppress(OSError):
                 os.close(self._started.status_fd)
-        remove(self._scratch)
+        self._clear()
+
+    def _clear(self) -> None:
+        if self._scratch:
+            remove(self._scratch)
+            self._scratch = ""
 
     def __enter__(self) -> Self:
         return self

@@ -99,6 +99,7 @@ static void strop_never(void) {}
 static __attribute__((noinline)) void strop_dirty(strop_word poison) {
   volatile strop_word stack[8192];
   for (int i = 0; i < 8192; ++i) stack[i] = poison;
+  (void)stack[0];
 }
 
 __attribute__((used, noreturn, visibility("hidden"))) void strop_begin(long *stack) {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from strop.bench.isolation.layers import ALWAYS, probe
 from strop.bench.machine import machine
 from strop.bench.timed_foreign import Ended, needed_layers
 from strop.errors import BadParameter
@@ -138,6 +139,7 @@ class Cpu:
             others.close()
         found.evidence = {
             "sandbox": list(bench.process.layers),
+            "compiler_sandbox": list(ALWAYS if sandbox == "none" else probe().layers),
             "batch_overhead_s": bench.process.overhead_s,
             "drawn_seed": draws.seed,
             "alignment_bytes": ALIGNMENT,
