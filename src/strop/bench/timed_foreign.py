@@ -106,7 +106,7 @@ class TimedForeign:
         *,
         buffers: int,
         room: int,
-        memory_bytes: int = 2048 * MIB,
+        memory_bytes: int = 1024 * MIB,
         cpu_s: float = 300.0,
         sandbox: str = "auto",
     ) -> None:
