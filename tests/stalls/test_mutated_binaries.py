@@ -23,8 +23,8 @@ from strop.stalls.amd.disassemble import Line, tile
 from strop.stalls.amd.disassemble import parse as parse_objdump
 from strop.stalls.code import Code
 from strop.stalls.instruction import Binary
-from strop.stalls.intel.disassemble import listed
 from strop.stalls.intel.disassemble import parse as parse_iga
+from strop.stalls.intel.listing import listed
 from strop.stalls.kernel import diagnose_kernel
 from strop.stalls.profiles.profile import Count, KernelProfile, Place, Profile, Reason
 from tests.conftest import Soak
@@ -67,7 +67,8 @@ def objdump() -> tuple[str, ...]:
 
 def iga() -> tuple[str, ...]:
     rows = intel.raw(f"kernels.{DEVICE}.txt").decode().splitlines()
-    nodes = [node for pc, node in listed(intel.raw(f"kernels.{DEVICE}.json").decode()).items() if pc < KERNEL_BYTES]
+    every = listed(intel.raw(f"kernels.{DEVICE}.json").decode())
+    nodes = [{**node, "pc": pc} for pc, node in every.items() if pc < KERNEL_BYTES]
     return "\n".join(rows[: len(nodes) + 1]), json.dumps({"insts": nodes})
 
 

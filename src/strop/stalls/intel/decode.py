@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from strop.stalls.instruction import Binary, Flow, Function, Instruction
+from strop.stalls.instruction import Binary, Flow, Function, Instruction, Register, Use
 from strop.stalls.intel import flowing, lines
 from strop.stalls.intel import operands as registers
 from strop.stalls.intel.disassemble import Row, disassemble
 from strop.stalls.intel.forms import Form, Forms, Scoreboard
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import Operands, Splits
-from strop.stalls.intel.swsb import Generation, Token
+from strop.stalls.intel.swsb import Generation
 from strop.stalls.intel.zebin import Code, Zebin, read
 
 __all__ = ["decode", "decode_rows"]
@@ -40,50 +42,44 @@ def decode(data: bytes, *, path: str) -> Binary:
 
 def decode_rows(made: Zebin, rows: Sequence[Sequence[Row]], found: lines.Lines) -> Iterator[Function]:
     """Functions from disassembled rows: what `decode` does after the disassembler ran."""
-    forms = Forms(made.generation)
+    reader = Reader(made.generation)
     for code, said in zip(made.codes, rows, strict=True):
-        yield from _functions(forms, code, said, found)
+        yield from _functions(reader, code, said, found)
 
 
-def _functions(forms: Forms, code: Code, rows: Sequence[Row], found: lines.Lines) -> Iterator[Function]:
+def _functions(reader: Reader, code: Code, rows: Sequence[Row], found: lines.Lines) -> Iterator[Function]:
     starts = flowing.starts(rows)
     size = rows[-1].pc + rows[-1].size if rows else 0
     ends = [*starts[1:], size]
     names = {start: code.labels.get(start, f"{code.name}+{start:#x}") if start else code.name for start in starts}
     for start, end in zip(starts, ends, strict=True):
-        inside = [row for row in rows if start <= row.pc < end]
+        inside = rows if len(starts) == 1 else [row for row in rows if start <= row.pc < end]
         yield Function(
             name=names[start],
-            arch=NAMES[forms.generation],
+            arch=NAMES[reader.generation],
             address=code.address + start,
             size=end - start,
             is_kernel=code.is_kernel and start == 0,
-            instructions=tuple(_instructions(forms, code, inside, (start, end), names, found)),
+            instructions=tuple(_instructions(reader, code, inside, (start, end), names, found)),
         )
 
 
 def _instructions(
-    forms: Forms,
+    reader: Reader,
     code: Code,
     rows: Sequence[Row],
     bounds: tuple[int, int],
     names: dict[int, str],
     found: lines.Lines,
 ) -> Iterator[Instruction]:
-    read_all = [_operands(row, forms.generation) for row in rows]
-    splits = Splits(each for each in read_all if each is not None)
-    for row, each in zip(rows, read_all, strict=True):
-        source = found.at(code.address + row.pc)
-        form = forms.of(row.node) if row.node is not None else None
-        board = form.scoreboard(row) if form is not None else None
-        pc = row.pc - bounds[0]
-        if (
-            row.node is None
-            or form is None
-            or each is None
-            or board is None
-            or (form.kind is None and row.node["op"] != "illegal")
-        ):
+    whats = [reader.read(row.node) if row.node is not None else None for row in rows]
+    splits = Splits(what.operands for what in dict.fromkeys(whats) if what is not None and what.operands is not None)
+    known: dict[int, tuple[tuple[Register, ...], tuple[Use, ...]]] = {}  # defs and uses, by what was read
+    first, address = bounds[0], code.address
+    for row, what in zip(rows, whats, strict=True):
+        pc, source = row.pc - first, found.at(address + row.pc)
+        board = what.form.scoreboard(row) if what is not None else None
+        if what is None or board is None or what.operands is None or not what.is_known:
             # What it is, nobody knows; its scoreboard, where readable, is kept: others wait for its token.
             yield Instruction(
                 pc=pc,
@@ -96,7 +92,11 @@ def _instructions(
                 source=source,
             )
             continue
-        goes = flowing.control(row.node, function=bounds, names=names)
+        each, form = what.operands, what.form
+        used = known.get(id(what))
+        if used is None:
+            used = known[id(what)] = splits.defs(each), splits.uses(each)
+        goes = flowing.control(what.node, function=bounds, names=names) if what.may_go else None
         yield Instruction(
             pc=pc,
             size=row.size,
@@ -105,17 +105,50 @@ def _instructions(
             kind=form.kind or "control",
             pipe=form.unit,
             guard=each.guard,
-            defs=splits.defs(each),
-            uses=splits.uses(each),
+            defs=used[0],
+            uses=used[1],
             memory=form.memory,
             waits=board.waits,
             pends=board.pends,
             control=goes,
             latency=form.latency,
-            variable=board.said.token is not None and board.said.use is Token.SET,
+            variable=board.takes,
             source=source,
             notes=_notes(each, form, board, goes is not None and goes.flow is Flow.EXIT),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """What an instruction's JSON says, wherever it stands: `operands` is None where they can't be read.
+
+    `is_known`: a table has its opcode. `may_go`: control may go elsewhere from it.
+    """
+
+    node: Node
+    form: Form
+    operands: Operands | None
+    is_known: bool
+    may_go: bool
+
+
+class Reader:
+    """Reads the instructions of a binary, each node once: those that say the same are one node."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.generation = generation
+        self._forms = Forms(generation)
+        self._read: dict[int, Read] = {}  # by node; held, so that no other takes its place
+
+    def read(self, node: Node) -> Read:
+        """Read an instruction's JSON."""
+        found = self._read.get(id(node))
+        if found is None:
+            form = self._forms.of(node)
+            is_known = form.kind is not None or node["op"] == "illegal"
+            may_go = flowing.may_go(node)
+            found = self._read[id(node)] = Read(node, form, _operands(node, self.generation), is_known, may_go)
+        return found
 
 
 def _opcode(text: str) -> str:
@@ -124,16 +157,16 @@ def _opcode(text: str) -> str:
     return rest.partition(" ")[0]
 
 
-def _operands(row: Row, generation: Generation) -> Operands | None:
-    if row.node is None:
-        return None
+def _operands(node: Node, generation: Generation) -> Operands | None:
     try:
-        return registers.decode(row.node, generation)
+        return registers.decode(node, generation)
     except (KeyError, TypeError, ValueError):
         return None
 
 
 def _notes(operands: Operands, form: Form, board: Scoreboard, is_exit: bool) -> tuple[tuple[str, str], ...]:
+    if not (operands.indirect or form.message or operands.special):
+        return board.notes
     found: list[tuple[str, str]] = []
     if operands.indirect:
         found.append(("indirect", "registers named by an address register: which, is known only when it runs"))
@@ -141,6 +174,4 @@ def _notes(operands: Operands, form: Form, board: Scoreboard, is_exit: bool) -> 
         found.append(("message", form.message))
     if operands.special:
         found.append(("orders", f"the thread's own state ({operands.special}): nothing else is under way then"))
-    if board.text:
-        found.append(("swsb", board.text))
-    return tuple(found)
+    return (*found, *board.notes)

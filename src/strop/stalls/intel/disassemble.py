@@ -6,7 +6,6 @@ compacted): a listing that disagrees doesn't count, and what it doesn't list com
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 
 from strop.bench.foreign import ForeignResult, Limits, run_foreign
 from strop.errors import DisassemblerFailed, DisassemblerMissing
-from strop.stalls.intel.nodes import Node, is_sound
+from strop.stalls.intel.listing import listed
+from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.swsb import Generation
 from strop.values.verdict import Verdict
 
@@ -27,9 +27,9 @@ TEXT_OPTIONS = ("-Xprint-pc", "-Xprint-ldst")
 JSON_OPTIONS = ("-Xprint-pc", "-Xprint-json")
 MIB = 2**20
 
-_BARE_OPTIONS = re.compile(r'"opts":\[([A-Za-z][^\]\n]*)\]')  # iga64 forgets the quotes around some (NoAccSBSet)
+_LABEL = re.compile(r"\bL(\d+)\b")
 _VERSION = re.compile(r"Intel Graphics Assembler (\d[\w.]*)")
-_ROW = re.compile(r"^/\* \[([0-9A-F]{4,})\]\s*\*/\s*(.*?)\s*$")
+_ROW = re.compile(r"/\* \[([0-9A-F]{4,})\]\s*\*/(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,44 +112,37 @@ def parse(codes: Sequence[bytes], text: str, said: str) -> list[tuple[Row, ...]]
         bound = sizes(code)
         found = []
         for pc, size in bound:
-            node = nodes.get(start + pc)
+            node, written = nodes.get(start + pc), texts.get(start + pc)
             word = int.from_bytes(code[pc : pc + 8], "little")
-            written = texts.get(start + pc, f"/* not decoded: {word:#018x} */")
-            found.append(Row(pc, size, word, " ".join(_relative(written, start).split()), _moved(node, start)))
+            if written is None:
+                written = f"/* not decoded: {word:#018x} */"
+            elif start and "L" in written:
+                written = _relative(written, start)
+            found.append(Row(pc, size, word, " ".join(written.split()), None if node is None else _moved(node, start)))
         rows.append(tuple(found))
         start += bound[-1][0] + bound[-1][1] if bound else 0
     return rows
 
 
-def listed(said: str) -> dict[int, Node]:
-    """The instructions of a JSON listing by their offset, those that can be read; none where it isn't a listing."""
-    try:
-        made = json.loads(_BARE_OPTIONS.sub(_quoted, said))
-        told = (each for each in made["insts"] if each["kind"] == "I" and each["op"])
-        return {each["pc"]: each for each in told if is_sound(each)}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
-
-
-def _quoted(match: re.Match[str]) -> str:
-    words = (word.strip().strip('"') for word in match[1].split(","))
-    return '"opts":[' + ", ".join(f'"{word}"' for word in words) + "]"
-
-
 def _relative(text: str, start: int) -> str:
-    return (
-        text if not start or "L" not in text else re.sub(r"\bL(\d+)\b", lambda match: f"L{int(match[1]) - start}", text)
-    )
+    return _LABEL.sub(lambda match: f"L{int(match[1]) - start}", text)
 
 
-def _moved(node: Node | None, start: int) -> Node | None:
+def _moved(node: Node, start: int) -> Node:
     """The node with its targets as offsets in its own code."""
-    if node is None:
-        return None
-    for source in node.get("srcs") or ():
-        if source["kind"] == "LB" and isinstance(source["target"], str):
-            source["target"] = int(source["target"].lstrip("L")) - start
-    return node
+    read = node.get("srcs") or ()
+    for source in read:
+        if source["kind"] == "LB":
+            break
+    else:
+        return node
+    return {**node, "srcs": [_target(source, start) for source in read]}
+
+
+def _target(source: Node, start: int) -> Node:
+    if source["kind"] != "LB" or not isinstance(source["target"], str):
+        return source
+    return {**source, "target": int(source["target"].lstrip("L")) - start}
 
 
 def _limits(size: int) -> Limits:

@@ -14,6 +14,8 @@ from strop.stalls.intel.operands import sources
 # `goto` of every lane. `join` and `endif` jump on where no lane is left: none of those is on its way through them.
 MAY_FALL = ("if", "else", "while", "break", "cont", "halt", "brd", "brc")
 
+GOES = ("illegal", "sync", "ret", "call", "calla", "goto", "jmpi")
+
 
 def targets(node: Node) -> tuple[int, ...]:
     """The targets of an instruction as offsets in the code."""
@@ -28,6 +30,12 @@ def starts(rows: Sequence[Row]) -> list[int]:
         target for row in rows if row.node is not None and row.node["op"] == "call" for target in targets(row.node)
     }
     return sorted({0} | (called & pcs))
+
+
+def may_go(node: Node) -> bool:
+    """Tell whether `control` may say anything of an instruction."""
+    op = node["op"]
+    return op in GOES or op in MAY_FALL or "EOT" in (node.get("opts") or ())
 
 
 def control(node: Node, *, function: tuple[int, int], names: dict[int, str]) -> Control | None:

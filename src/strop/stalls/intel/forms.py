@@ -14,17 +14,20 @@ from strop.stalls.intel import swsb as fields
 from strop.stalls.intel.disassemble import Row
 from strop.stalls.intel.nodes import Node
 from strop.stalls.intel.operands import sources
-from strop.stalls.intel.swsb import Generation, Swsb
+from strop.stalls.intel.swsb import Generation, Token
 
 
 @dataclass(frozen=True, slots=True)
 class Scoreboard:
-    """A decoded scoreboard field, and what it makes an instruction wait for and leave pending."""
+    """A decoded scoreboard field, and what it makes an instruction wait for and leave pending.
 
-    said: Swsb
-    text: str
+    `takes`: it takes a token. `notes` says the field as assemblers write it.
+    """
+
     waits: tuple[Wait, ...]
     pends: tuple[Pend, ...]
+    takes: bool
+    notes: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,12 @@ class Form:
             said = fields.decode(bits, self.generation, sync.unit(self.example))
         except fields.BadSwsb:
             return None
-        waits = sync.waits(said, self.example, self.generation)
-        return Scoreboard(said, ",".join(said.texts), waits, sync.pends(said, self.example, self.generation))
+        return Scoreboard(
+            sync.waits(said, self.example, self.generation),
+            sync.pends(said, self.example, self.generation),
+            said.token is not None and said.use is Token.SET,
+            (("swsb", ",".join(said.texts)),) if said.texts else (),
+        )
 
 
 class Forms:

@@ -25,13 +25,43 @@ FAR = 1 << 40  # bytes: more than any code
 def is_sound(node: object) -> bool:
     """Whether an instruction's JSON can be read as one."""
     try:
-        return isinstance(node, dict) and _instruction(node)
+        return (
+            isinstance(node, dict)
+            and are_sound_but_operands(node)
+            and is_sound_operand(node["dst"], is_written=True)
+            and all(is_sound_operand(each, is_written=False) for each in node.get("srcs") or ())
+            and are_numbers(node)
+        )
     except (KeyError, TypeError, AttributeError):
         return False
 
 
-def _instruction(node: Node) -> bool:
-    op, subop, written, read = node["op"], node["subop"], node["dst"], node.get("srcs") or ()
+def are_sound_but_operands(node: Node) -> bool:
+    """Whether all of an instruction but what its operands are can be read."""
+    try:
+        return _rest(node)
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
+def is_sound_operand(operand: Any, *, is_written: bool) -> bool:
+    """Whether what an instruction writes, or one of what it reads, can be read as such."""
+    try:
+        if is_written:
+            return operand is None or _destination(operand)
+        return _source(operand)
+    except (KeyError, TypeError, AttributeError):
+        return False
+
+
+def are_numbers(node: Node) -> bool:
+    """Whether the immediates of those instructions in which they mean something are whole numbers."""
+    op = node["op"]
+    return (op != "sync" and not op.startswith("send")) or all(map(_is_number, node.get("srcs") or ()))
+
+
+def _rest(node: Node) -> bool:
+    op, subop, read = node["op"], node["subop"], node.get("srcs") or ()
     flag = node.get("freg")
     if not (isinstance(op, str) and _is_text(subop) and _is_text(node.get("comment")) and len(read) <= OPERANDS):
         return False
@@ -39,17 +69,12 @@ def _instruction(node: Node) -> bool:
         return False
     if not (isinstance(node.get("pred") or {}, dict) and isinstance(node.get("fm") or {}, dict)):
         return False
-    if (flag and not _register(flag)) or (written is not None and not _destination(written)):
+    if flag and not _register(flag):
         return False
-    for operand in read:
-        if not _source(operand):
-            return False
     for word in node.get("opts") or ():
         if not isinstance(word, str):
             return False
-    if op == "dpas" and subop is not None:
-        return DPAS.fullmatch(subop) is not None
-    return (op != "sync" and not op.startswith("send")) or all(map(_is_number, read))
+    return op != "dpas" or subop is None or DPAS.fullmatch(subop) is not None
 
 
 def _destination(operand: Node) -> bool:

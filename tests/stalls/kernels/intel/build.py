@@ -24,7 +24,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "src")]
 
 from forms import BITS, FIRST_BIT, PROGRAM, TEMPLATES  # noqa: E402
 
-from strop.stalls.intel import disassemble, zebin  # noqa: E402
+from strop.stalls.intel import disassemble, listing, zebin  # noqa: E402
 
 DEVICES = {"pvc": (("kernels.cl", "doubles.cl"), "xehpc"), "dg2": (("kernels.cl",), "xehpg")}
 PLANTED = ("planted.cl",)
@@ -128,7 +128,7 @@ def forms(folder: Path, platform: str, text: str) -> list[list[str]]:
         ((word & ~(mask << FIRST_BIT)) | (value << FIRST_BIT)).to_bytes(8, "little") + template[8:]
         for value in range(mask + 1)
     )
-    nodes = disassemble.listed(iga64(folder, platform, code, disassemble.JSON_OPTIONS).decode())
+    nodes = listing.as_json(iga64(folder, platform, code, disassemble.JSON_OPTIONS).decode())
     found = []
     for value in range(mask + 1):
         node = nodes.get(16 * value) or {}
