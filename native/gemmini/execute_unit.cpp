@@ -312,6 +312,15 @@ void ExecuteUnit::end() {
   mode_ = Mode::waiting;
 }
 
+// A sum that nobody began is refused in the name of the preload that asked for it.
+void ExecuteUnit::require_sum(int row, int columns) const {
+  Command preload;
+  preload.kind = Kind::preload;
+  if (!tags_.empty()) preload.origin = tags_.front().origin;
+  const uint32_t mask = columns >= 32 ? 0xFFFFFFFFu : (1u << columns) - 1;
+  require_written(state_, state_.accumulator, static_cast<uint32_t>(row), mask, preload, "adds to");
+}
+
 bool ExecuteUnit::leave(Cycle now, Ports& ports) {
   bool changed = false;
   bool by_result = false;
@@ -328,6 +337,7 @@ bool ExecuteUnit::leave(Cycle now, Ports& ports) {
       if (row < result.rows) {
         const int to = static_cast<int>(result.at.row()) + row * result.stride;
         if (accumulator) {
+          if (state_.strict && result.at.accumulate()) require_sum(to, result.columns);
           const uint32_t bank = 1u << g.accumulator_bank(to & (g.accumulator_rows() - 1));
           ports.accumulator_written |= bank;
           if (result.at.accumulate()) ports.accumulator_busy |= bank;

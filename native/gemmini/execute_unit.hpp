@@ -99,6 +99,7 @@ class ExecuteUnit {
   void feed(Cycle at, bool complete, int fired);
   uint32_t bank_of(uint32_t row) const { return row >> bank_shift_; }
   void end();
+  void require_sum(int row, int columns) const;
   void require_landed(const Operand_& o, int total, const Command& reader) const;
 
   const Timing& timing_;

@@ -1,25 +1,8 @@
 #include "gemmini/functional.hpp"
 
-#include "rocket/trap.hpp"
+#include "gemmini/named_access.hpp"
 
 namespace strop::gemmini {
-
-namespace {
-
-using rocket::Trap;
-
-// Memory's traps don't know whose access it was.
-template <class Access>
-void named(const Command& command, Access access) {
-  try {
-    access();
-  } catch (Trap& trap) {
-    if (trap.kind != rocket::TrapKind::dma_read_access && trap.kind != rocket::TrapKind::dma_write_access) throw;
-    throw Trap(trap.kind, trap.address, trap.size, describe(command) + ": " + trap.text, command.origin.pc);
-  }
-}
-
-}  // namespace
 
 Functional::Functional(const Geometry& geometry, rocket::Memory& memory, bool strict, uint8_t poison)
     : memory_(memory), state_(geometry, strict, poison), decoder_(geometry, strict), loop_ws_(geometry),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gemmini/named_access.hpp"
+
 namespace strop::gemmini {
 
 LoadUnit::LoadUnit(const Timing& timing, State& state, rocket::Memory& memory, ReservationStation& station,
@@ -214,7 +216,7 @@ void LoadUnit::sample(int id) {
   Row& row = rows_buffer_[p.row];
   const uint64_t address = p.address + p.shift;
   if (row.request.row >= used_rows(command(row.request.tracked))) return;  // fetched for nothing
-  memory_.dma_read(address, p.useful, row.data + p.offset);
+  named(command(row.request.tracked), [&] { memory_.dma_read(address, p.useful, row.data + p.offset); });
   row.provenance = static_cast<uint8_t>(row.provenance | memory_.provenance(address, p.useful));
   bytes += p.useful;
 }

@@ -37,6 +37,7 @@ class StoreUnit {
     int size = 0, useful = 0;
     bool live = false, whole = false;
     uint8_t provenance = 0;
+    Origin origin;
     uint8_t data[64];
   };
   struct Beat {
@@ -83,6 +84,7 @@ class StoreUnit {
     int offset = 0, bytes = 0, latency = 0;
     bool last = false;
     uint8_t provenance = 0;
+    Origin origin;           // of the command, whose slot may be another's by the time its bytes are written
     uint8_t data[64];
   };
 
@@ -114,6 +116,7 @@ class StoreUnit {
   uint64_t row_address_ = 0;
   int row_bytes_ = 0, sent_ = 0, beats_left_ = 0, sending_ = -1;
   uint8_t row_provenance_ = 0;
+  Origin row_origin_;
   std::vector<Packet> packets_;
   int in_flight_ = 0;
   Ring<Beat, 16> bus_;

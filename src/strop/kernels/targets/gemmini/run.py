@@ -150,7 +150,7 @@ def _ended(done: Any, program: Program, problem: Problem, operands: Mapping[str,
     illegal = "dma" in done.trap or "command" in done.trap
     said = done.text
     for buffer in problem.buffers:
-        if "access" in done.trap and 0 <= done.address - operands[buffer.name] < buffer.nbytes:
+        if done.trap in ("load-access", "store-access") and 0 <= done.address - operands[buffer.name] < buffer.nbytes:
             illegal, said = True, f"the core touches {buffer.name}, which this problem doesn't let it ({done.text})"
     what = f"line {line}: {said}" if line else said
     return Refusal(Verdict.ILLEGAL if illegal else Verdict.CRASH, what, line)

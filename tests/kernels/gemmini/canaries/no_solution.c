@@ -1,0 +1,2 @@
+// Has no solution.
+void other(void) {}

@@ -1,0 +1,9 @@
+// Moves more rows than there are.
+void solution(const elem_t A[M][K], const elem_t B[K][N], elem_t C[M][N]) {
+  config_ex(WEIGHT_STATIONARY, NO_ACTIVATION, 1, false, false);
+  config_ld(K, 1.0f, DIM, 0);
+  config_ld(N, 1.0f, DIM, 1);
+  config_st(N);
+  mvin(A, 0, 16, 17);
+  fence();
+}

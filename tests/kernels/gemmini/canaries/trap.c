@@ -1,0 +1,4 @@
+// Ends by a trap.
+void solution(const elem_t A[M][K], const elem_t B[K][N], elem_t C[M][N]) {
+  __builtin_trap();
+}
