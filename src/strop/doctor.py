@@ -19,6 +19,9 @@ from strop.bench.machine import Machine, machine
 from strop.bench.peers import blas_of_numpy, installed
 from strop.bench.pinning import SLOWS_NUMPY
 from strop.errors import IsaMissing, MissingPackage, NativeMissing, StropError
+from strop.kernels.targets.cpu.toolchain import INSTALL as INSTALL_HOST
+from strop.kernels.targets.cpu.toolchain import Compiler
+from strop.kernels.targets.cpu.toolchain import compilers as host_compilers
 from strop.kernels.targets.gemmini.toolchain import INSTALL, Toolchain, toolchains
 from strop.settings import TABLE, Settings, settings
 from strop.stalls.disassemblers import Vendor, install, spans, survey
@@ -66,6 +69,7 @@ class Examination:
     store: StoreState | None
     disassemblers: tuple[Vendor, ...]
     compilers: tuple[Toolchain, ...]
+    host_compilers: tuple[Compiler, ...]
     settings: Settings | None
     faults: tuple[StropError, ...]
     notes: tuple[str, ...]
@@ -104,7 +108,10 @@ class Examination:
                 "vendors": [vendor.to_json() for vendor in self.disassemblers],
                 "install": install(self.disassemblers),
             },
-            "compilers": [{"target": "gemmini", "name": one.name, "version": one.version} for one in self.compilers],
+            "compilers": [
+                *({"target": "gemmini", "name": one.name, "version": one.version} for one in self.compilers),
+                *({"target": "cpu", "name": one.name, "version": one.version} for one in self.host_compilers),
+            ],
             "settings": {name: {"value": value, "source": source} for name, value, source in setting_rows(self)},
             "perf_map": bool(self.settings and self.settings.perf_map),
             "faults": [fault.to_json()["error"] for fault in self.faults],
@@ -136,12 +143,14 @@ def examine() -> Examination:
         store=store,
         disassemblers=disassemblers,
         compilers=compilers,
+        host_compilers=host_compilers(),
         settings=in_force,
         faults=tuple(faults),
         notes=(
             *_notes(found, native, sandbox, store, in_force),
             *_undisassembled(disassemblers),
             *([] if compilers else [f"judge has no compiler for gemmini. This installs one: {INSTALL}"]),
+            *([] if host_compilers() else [f"judge has no compiler for cpu. This installs one: {INSTALL_HOST}"]),
         ),
     )
 

@@ -82,6 +82,7 @@ def rows(examination: Examination) -> Iterator[tuple[str, list[str]]]:
         yield "store", [f"{store.path} ({state}, {'writable' if store.writable else store.reason})"]
     yield "diagnose", [text for vendor in examination.disassemblers for text in _disassemblers(vendor)]
     yield "gemmini", [f"{one.name} {one.version}" for one in examination.compilers] or ["no RISC-V compiler"]
+    yield "native C", [f"{one.name} {one.version}" for one in examination.host_compilers] or ["no C compiler"]
     if settings := setting_rows(examination):
         width = max(len(name) for name, _, _ in settings)
         yield "settings", [f"{name:{width}} = {_value(value)}  ({source})" for name, value, source in settings]

@@ -50,8 +50,9 @@ def lines(judgement: Judgement) -> Iterator[str]:
         yield ""
         yield f"run {len(trials)} times: {', '.join(families)}; seed {judgement.evidence['seed']}"
     for layer in ("toolchain", "sandbox"):
-        if judgement.evidence.get(layer):
-            yield f"{layer}: {judgement.evidence[layer]}"
+        shown = judgement.evidence.get(layer)
+        if shown:
+            yield f"{layer}: {shown if isinstance(shown, str) else ', '.join(shown)}"
 
 
 def sentence(judgement: Judgement) -> str:
