@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 ALIGNMENT = 64
 GUARD = 256  # bytes before and after a buffer that nobody may write
 MOST_GAP = 64  # further lines of 64 bytes between buffers, drawn anew for each call
-BATCH_S = 5e-3
+BATCH_S = 3e-3
 SHORT_S = 1.5e-3  # what it comes down to on a busy machine
 OVERHEADS = 20  # a batch takes at least so many times what starting and stopping it does
 MOST_CALLS = 256
 MOST_BYTES = 64 << 20  # of operands in a batch
 LEAST_BATCHES, MOST_BATCHES = 8, 60
-MOST_S = 4.0  # of this thread's time for all batches, with the drawing and checking of their inputs
-PATIENCE = 5  # so many times as long by the clock on the wall: others use the machine as well
+MOST_S = 6.0  # of this thread's time for all batches, with the drawing and checking of their inputs
+PATIENCE = 4  # so many times as long by the clock on the wall: others use the machine as well
 SETTLED = 0.04  # the interval of the median, as a part of it
 LIMIT_S = 20.0  # of one batch
 DISTURBED = 0.05  # of a batch's time during which the process didn't run
