@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from strop.errors import NoSamples, OtherBinary, UnknownKernel, UnknownMethod, UnreadableBinary
+from strop.errors import NoSamples, OtherBinary, StropError, UnknownKernel, UnknownMethod, UnreadableBinary
 from strop.stalls import binaries
 from strop.stalls.diagnose import diagnose
 from strop.stalls.instruction import Binary
@@ -50,6 +51,26 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Diagnose:
         return diagnose("p", **options)
 
     return made
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": None},
+        {"path": 5},
+        {"path": b"x"},
+        {"path": ""},
+        {"path": ".", "binary": 5},
+        {"path": ".", "binary": ""},
+        {"path": ".", "kernel": 5},
+        {"path": ".", "method": []},
+    ],
+)
+def test_arguments_of_another_type_are_one_sentence(given: dict[str, Any]) -> None:
+    with pytest.raises(StropError) as caught:
+        diagnose(**given)
+    assert caught.value.exit_code == 2
+    assert str(caught.value).isprintable()
 
 
 def test_a_stall_its_cause_and_the_accounting(run: Diagnose) -> None:

@@ -25,7 +25,7 @@ def test_the_sentence_names_load_line_chain_and_consumer() -> None:
     assert found == (
         f"62% of this kernel's stall samples wait for the load at {name}:41 "
         f"(LDG.E, dependent address chain of depth 2), consumed at {name}:44. "
-        "30% cost nothing: other warps issued meanwhile. What 6.7% of all samples wait for was not found."
+        "Another 30% cost nothing: other warps issued meanwhile. What 6.7% of all samples wait for was not found."
     )
 
 

@@ -15,7 +15,7 @@ try:
     import click
 
     from strop import __version__
-    from strop.errors import BadFile, BadUsage, Interrupted, StropError
+    from strop.errors import BadFile, BadUsage, Stopped, StropError
     from strop.errors.base import INTERRUPTED
 except KeyboardInterrupt:  # Ctrl-C this early: no traceback of imports
     sys.exit(130)
@@ -70,7 +70,7 @@ class Strop(click.Group):
         except StropError as error:
             code = said(error, words)
         except click.Abort:  # Ctrl-C where nothing was found yet
-            code = said(Interrupted(trials="0 candidates"), words) if "--json" in words else INTERRUPTED
+            code = said(Stopped(), words) if "--json" in words else INTERRUPTED
         except Exception as error:
             code = said(unforeseen(error, words), words)
         sys.exit(code if isinstance(code, int) else 0)

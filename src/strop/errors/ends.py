@@ -14,6 +14,15 @@ class Interrupted(StropError):
     exit_code = INTERRUPTED
 
 
+class Stopped(StropError):
+    """Ctrl-C before there was anything to keep."""
+
+    code = "stopped"
+    template = "Interrupted; there is no result yet."
+    fix = "Run the same command again."
+    exit_code = INTERRUPTED
+
+
 class Bug(StropError):
     """Wraps an exception that should not have happened; ``report`` is the file that tells it."""
 

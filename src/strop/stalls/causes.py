@@ -130,7 +130,7 @@ class Namer:
         away = self._distances.to(cause, stores)
         near = [store for store in stores if store in away and away[store].issuing <= HANDOFF_CYCLES]
         if near:
-            return "smem_write_read_handoff", [f"{len(near)} store(s) to shared memory shortly before"]
+            return "smem_write_read_handoff", [f"{_stores(len(near))} to shared memory shortly before"]
         return "shared_bank_or_latency", []
 
     def _far(self, cause: int, kind: str) -> tuple[str, list[str]]:
@@ -138,7 +138,7 @@ class Namer:
         links = self.slicer.links(cause)
         spills = [link.producer for link in links if link.kind is LinkKind.SPILL]
         if spills:
-            return "spill_reload", [f"reads the stack slot that {len(spills)} store(s) wrote"]
+            return "spill_reload", [f"reads the stack slot that {_stores(len(spills))} wrote"]
         if memory is not None and memory.slot is not None:
             return "spill_reload", ["reads a stack slot"]
         if kind == CONSTANT:
@@ -156,3 +156,7 @@ class Namer:
         return any(
             read.role is Role.ADDRESS and cause in read.definitions for read in self.slicer.definitions.by_piece[waiter]
         )
+
+
+def _stores(count: int) -> str:
+    return "1 store" if count == 1 else f"{count} stores"

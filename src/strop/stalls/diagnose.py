@@ -8,10 +8,19 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from strop.errors import NoSamples, StropError, UnknownKernel, UnknownMethod
+from strop.errors import (
+    BadOption,
+    MissingProfile,
+    NoSamples,
+    StropError,
+    UnknownKernel,
+    UnknownMethod,
+    UnreadableBinary,
+)
 from strop.stalls.binary_file import check_build, read_binary
 from strop.stalls.instruction import Binary
 from strop.stalls.profiles.profile import EmbeddedBinary, KernelProfile, Profile
@@ -66,8 +75,14 @@ def _analyse(path: str | Path, binary: str | Path | None, kernel: str | None, me
     from strop.stalls.methods import METHODS
     from strop.stalls.profiles import recognise
 
-    if method not in METHODS:
-        raise UnknownMethod(method=method, methods=", ".join(METHODS))
+    if not isinstance(method, str) or method not in METHODS:
+        raise UnknownMethod(method=str(method), methods=", ".join(METHODS))
+    if not isinstance(kernel, str | None):
+        raise BadOption(option="kernel", value=kernel, allowed="a part of a kernel's name, a text")
+    if not isinstance(path, str | PathLike):
+        raise MissingProfile(path=repr(path), reason="it is no path (a str or an os.PathLike)")
+    if not isinstance(binary, str | PathLike | None) or not str(binary):
+        raise UnreadableBinary(path=repr(binary), reason="it is no path (a str or an os.PathLike)")
     profile = recognise.read(path)
     if not any(each.samples for each in profile.kernels):
         raise NoSamples(

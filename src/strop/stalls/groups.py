@@ -94,10 +94,14 @@ def _line(site: Site | None) -> tuple[object, ...] | None:
 
 def copies(group: Group, unit: str) -> str:
     """What else there is of the line: the costliest is shown for all."""
-    count = f"{len(group.causes):,} such {'pairs' if group.first.cause_site is not None else 'instructions'}"
+    cause = group.first.cause_site
+    there = (
+        "on the same line" if cause is None or _line(cause) == _line(group.first.stall_site) else "on the same lines"
+    )
+    count = f"{len(group.causes):,} such {'instructions' if cause is None else 'pairs'} {there}"
     if group.samples is None:
-        return f"{count} on the same lines; the costliest is shown"
-    return f"{count} on the same lines, {group.samples:,} {unit} in all; the costliest is shown"
+        return f"{count}; the costliest is shown"
+    return f"{count}, {group.samples:,} {unit} in all; the costliest is shown"
 
 
 # What an edge's need (flow/needs.py) means, in words.

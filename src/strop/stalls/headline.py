@@ -100,7 +100,7 @@ def headline(kernel: KernelDiagnosis, name: str) -> str:
         said += " They cost nothing: other warps issued meanwhile."
     free = min(1.0, sum(each.share_of_stalls[1] for each in groups if each is not group and not each.share_of_time[1]))
     if free >= HIDDEN_SAID and group.share_of_time[1]:
-        said += f" {percent(free)} cost nothing: other warps issued meanwhile."
+        said += f" Another {percent(free)} cost nothing: other warps issued meanwhile."
     lost = _unexplained(kernel) / total if total else 0.0
     if lost >= UNEXPLAINED_SAID and group.first.cause_class != UNKNOWN:
         said += f" What {percent(lost)} of all {unit} wait for was not found."
