@@ -23,6 +23,7 @@ from tests.stalls.intel import fixtures as intel
 from tests.stalls.mutations import confined
 from tests.stalls.nvidia import recorded as nvidia
 from tests.stalls.nvidia.test_files import container, entry
+from tests.stalls.test_mutated_binaries import compressed
 
 ROW, SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 SYMTAB, STRTAB = 2, 3
@@ -114,6 +115,12 @@ def test_bundle_entries_that_are_all_the_same_code() -> None:
     head = BUNDLE + struct.pack("<Q", count) + struct.pack("<3Q", 24 + 8 + 24 * count, len(held), 0) * count
     with pytest.raises(UnreadableBinary, match="overlap"):
         binaries.decode(head + held, path="hostile")
+
+
+def test_a_compressed_bundle_in_a_compressed_bundle() -> None:
+    held = compressed(compressed(BUNDLE + struct.pack("<Q", 0)))
+    with pytest.raises(UnreadableBinary, match="is no offload bundle"):
+        binaries.decode(held, path="hostile")
 
 
 def test_sections_of_code_at_one_address() -> None:

@@ -80,7 +80,12 @@ def test_an_sqlite_database_of_another_tool(tmp_path: Path) -> None:
 
 
 def test_directories(tmp_path: Path) -> None:
-    refused(tmp_path, errors.NotAProfile, "none of the 0 entries")
+    refused(tmp_path, errors.NotAProfile, "the directory is empty")
+    full = tmp_path / "full"
+    full.mkdir()
+    for number in range(201):
+        (full / f"{number:03}.txt").touch()
+    refused(full, errors.NotAProfile, "it is a directory, and none of the first 200 of its 201 files is one")
     writers.unitrace(tmp_path / "a.csv")
     writers.unitrace(tmp_path / "b.csv")
     refused(tmp_path, errors.SeveralProfiles, "2 profiles: 'a.csv', 'b.csv'", f"strop diagnose {tmp_path}/a.csv")

@@ -70,6 +70,8 @@ def _next(data: bytes, start: int) -> int:
 
 def _entries(data: bytes, path: str, start: int) -> tuple[list[bytes], int]:
     """Entries of the bundle at `start`: u64 count, then of each u64 offset, u64 size, u64 length of the id, the id."""
+    if not data.startswith(BUNDLE, start):
+        raise UnreadableBinary(path=path, reason="what is in its compressed offload bundle is no offload bundle")
     found: list[bytes] = []
     at, end, left = start + len(BUNDLE), start, len(data)
     try:

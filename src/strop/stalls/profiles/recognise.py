@@ -63,9 +63,10 @@ def _is_folder(path: Path) -> bool:
 
 def _in_folder(folder: Path) -> _Found:
     try:
-        children = sorted(folder.iterdir())[:_FEW]
+        every = sorted(folder.iterdir())
     except OSError as error:
         raise MissingProfile(path=str(folder), reason=error.strerror or str(error)) from None
+    children = every[:_FEW]
     if (folder / "meta.db").exists():
         from strop.stalls.profiles import hpctoolkit
 
@@ -89,7 +90,10 @@ def _in_folder(folder: Path) -> _Found:
         raise SeveralProfiles(
             path=str(folder), count=len(several), names=names + more, example=shlex.quote(str(several[0]))
         )
-    raise NotAProfile(path=str(folder), found=f"none of the {len(children)} entries of the directory is one")
+    if not every:
+        raise NotAProfile(path=str(folder), found="the directory is empty")
+    looked = f"the first {_FEW} of its {len(every):,} files" if len(every) > _FEW else f"its {len(every)} files"
+    raise NotAProfile(path=str(folder), found=f"it is a directory, and none of {looked} is one")
 
 
 def _of_file(path: Path, *, alone: bool = False) -> _Found:
