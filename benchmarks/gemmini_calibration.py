@@ -12,6 +12,7 @@ import csv
 import itertools
 import json
 import math
+import re
 import statistics
 import sys
 from collections.abc import Iterable
@@ -271,6 +272,12 @@ def span(measured: tuple[int, ...]) -> str:
     return f"{measured[0]:,}" if measured[0] == measured[-1] else f"{measured[0]:,}–{measured[-1]:,}"
 
 
+def with_loop(made: str, before: str) -> str:
+    """Keep the section of gemmini_software_loop.py, which needs what isn't here, from the page as it was."""
+    kept = re.search(r"^## The library's software loop.*?(?=^## )", before, re.MULTILINE | re.DOTALL)
+    return made.replace("## What doesn't fit", f"{kept[0] if kept else ''}## What doesn't fit", 1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="firesim.csv")
@@ -300,7 +307,9 @@ def main() -> None:
     if options.page:
         docs = ROOT / "docs" / "explanation"
         (docs / "gemmini-calibration.svg").write_text(scatter(done) + "\n", encoding="utf-8")
-        (docs / "gemmini-calibration.md").write_text(page(done, fitted, options.most), encoding="utf-8")
+        path = docs / "gemmini-calibration.md"
+        written = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.write_text(with_loop(page(done, fitted, options.most), written), encoding="utf-8")
 
 
 if __name__ == "__main__":
