@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from strop.errors import StropError, UnreadableCode
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 VERSION = "2"  # part of the key of cached verdicts: raise it when a verdict may change
 SEED_BITS = 63
+CONFIRMATIONS = 5  # of a search's winner
+MOST_APART = 2.0  # costs of one kernel on machines that differ little
 MOST_REASON = 500  # characters
 
 
@@ -68,7 +71,10 @@ def source(code: str | Path) -> str:
         return code
     path = Path(code)
     try:
-        if path.stat().st_size > 1 << 20:
+        kind = path.stat()
+        if not S_ISREG(kind.st_mode):
+            raise UnreadableCode(path=str(path), reason="it is a folder" if S_ISDIR(kind.st_mode) else "it is no file")
+        if kind.st_size > 1 << 20:
             raise UnreadableCode(path=str(path), reason="it is longer than a megabyte")
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -115,6 +121,38 @@ def judge_code(problem: Problem, code: str, machine: Target, *, sandbox: str = "
         Verdict.OK, concluded.bottleneck or "right on every input", measurement=measurement, share_of_bound=share,
         bottleneck=concluded.bottleneck, account=concluded.account,
     )  # fmt: skip
+
+
+def confirm(problem: Problem | str, code: str | Path, *, sandbox: str = "auto") -> tuple[Judgement, ...]:
+    """Judge the winner of a search again, on fresh seeds: five times, on machines near to the target's.
+
+    A simulated machine's latencies and queues are drawn anew, each within 20% of its value: a kernel that is right only
+    by one timing (a fence too few) fails there, and one whose cost is another by more than twice is `implausible`. A
+    real machine is what it is: there the five differ by their seeds only. Nothing is answered from the store.
+    """
+    problem = find_problem(problem) if isinstance(problem, str) else problem
+    text, machine = source(code), target(problem.target)
+    own = judge_code(problem, text, machine, sandbox=sandbox)
+    if not own.ok:
+        return (own,)
+    vary = getattr(machine, "perturbed", None)
+    found = []
+    for _ in range(CONFIRMATIONS):
+        seed = int.from_bytes(os.urandom(8), "little") >> 64 - SEED_BITS
+        near = machine if vary is None else vary(seed)
+        one = judge_code(problem, text, near, sandbox=sandbox)
+        found.append(_near(own, replace(one, evidence={**one.evidence, "perturbation": seed})))
+    return tuple(found)
+
+
+def _near(own: Judgement, one: Judgement) -> Judgement:
+    if not one.ok or own.measurement is None or one.measurement is None:
+        return one
+    here, there = own.measurement.median, one.measurement.median
+    if here <= MOST_APART * there and there <= MOST_APART * here:
+        return one
+    what = f"{there:,.6g} on a machine little different, {here:,.6g} {own.measurement.unit} on the target's own"
+    return replace(one, verdict=Verdict.IMPLAUSIBLE, reason=what, measurement=None, share_of_bound=None)
 
 
 def _plain(reason: str) -> str:

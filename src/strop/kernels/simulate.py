@@ -99,6 +99,8 @@ def simulate(
 def read(path: str | Path) -> bytes:
     """Return an ELF file's bytes. Raises :class:`BadElf`."""
     try:
+        if not Path(path).is_file() and Path(path).exists():
+            raise BadElf(path=str(path), reason="it is no file")
         if os.path.getsize(path) > MOST_BYTES:
             raise BadElf(path=str(path), reason=f"it is longer than {MOST_BYTES >> 20} MiB")
         return Path(path).read_bytes()

@@ -224,8 +224,8 @@ def random_gemm(seed: int) -> tuple[str, str]:
     os = rng.random() < 0.25
     sums_inside = os or rng.random() < 0.5
     a_rows = [rng.randrange(0, 16384 - 16) for _ in range(rng.randint(1, 4))]
-    b_rows = [row for row in (rng.randrange(0, 16384 - 16) for _ in range(64))]
-    b_rows = [row for row in b_rows if all(abs(row - a) >= 16 for a in a_rows)][: rng.randint(1, 4)]
+    free = (rng.randrange(0, 16384 - 16) for _ in range(64))
+    b_rows = [row for row in free if all(abs(row - a) >= 16 for a in a_rows)][: rng.randint(1, 4)]
     tiles_n = -(-n // tj)
     if not sums_inside and -(-m // ti) * tiles_n * 16 > 1024:
         sums_inside = True
@@ -235,9 +235,11 @@ def random_gemm(seed: int) -> tuple[str, str]:
     steps = {"i": ("M", ti), "j": ("N", tj), "k": ("K", tk)}
     loops = "\n".join(f"  for (int {x} = 0; {x} < {steps[x][0]}; {x} += {steps[x][1]})" for x in order)
     sums = f"(0x80000000 + {at})" if sums_inside else f"(0x80000000 + (i / {ti} * {tiles_n} + j / {tj}) * 16)"
-    table = f"""static const uint16_t a_rows[] = {{{", ".join(map(str, a_rows))}}}, b_rows[] = {{{", ".join(map(str, b_rows))}}};
-static unsigned turn;
-"""
+    table = "".join(
+        f"static const uint16_t {name}[] = {{{', '.join(map(str, rows))}}};\n"
+        for name, rows in (("a_rows", a_rows), ("b_rows", b_rows))
+    )
+    table += "static unsigned turn;\n"
     fences = ["      fence();\n" if rng.random() < 0.15 else "" for _ in range(4)]
     if os:
         deep_step = f"""      preload(GARBAGE_ADDR, k + {tk} < K ? GARBAGE_ADDR : {sums}, cols, rows, cols, rows);

@@ -65,6 +65,12 @@ class Gemmini:
         """Return the target with some parameters set."""
         return Gemmini(self.preset, parameters.checked({**self.overrides, **changes}))
 
+    def perturbed(self, seed: int) -> Gemmini:
+        """Return a machine near to this one: a kernel's result may not depend on the difference."""
+        from strop.kernels.targets.gemmini.perturbed import perturbed
+
+        return Gemmini(self.preset, perturbed(self.preset, self.overrides, seed))
+
     def build(self, problem: Problem, code: str, *, sandbox: str) -> Program:
         """Check the source, compile it."""
         check(code, names=REFUSED_NAMES)
