@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Way = Callable[[Mapping[str, Array]], Any]
 
-MOST_BATCHES = 16  # that a baseline takes part in
+MOST_BATCHES = 24  # that a baseline takes part in
+LEAST_PAIRS = 3
 
 
 class Baselines:
@@ -33,7 +34,7 @@ class Baselines:
 
     def __init__(self, problem: Problem, *, sandbox: str) -> None:
         self.compiled: dict[str, tuple[Bench, Taken]] = {}
-        self.python: dict[str, tuple[Way, list[float]]] = {}
+        self.python: dict[str, tuple[Way, Taken]] = {}
         self.batches = 0
         for compiler in compilers():
             with contextlib.suppress(Refused, Ended):  # a start code that this compiler doesn't take
@@ -41,29 +42,39 @@ class Baselines:
         for name, ways in (("numpy", NUMPY), ("torch", TORCH)):
             way = ways.get(problem.family)
             if way is not None and (name == "numpy" or importlib.util.find_spec(name) is not None):
-                self.python[name] = way, []
+                self.python[name] = way, Taken()
 
-    def batch(self, trials: Sequence[Trial]) -> None:
-        """Time each on the inputs of a batch."""
+    def batch(self, number: int, trials: Sequence[Trial]) -> None:
+        """Time each on the inputs of a batch; the number is the candidate's."""
         if self.batches >= MOST_BATCHES:
             return
         self.batches += 1
         for name, (bench, taken) in list(self.compiled.items()):
             try:
-                taken.add(bench, *bench.batch(trials, poison=1, stack=False)[:1], len(trials))
+                done, _, _ = bench.batch(trials, poison=1, stack=False)
+                taken.add(number, bench, done, len(trials))
             except Ended:
                 bench.close()
                 del self.compiled[name]
-        for way, samples in self.python.values():
+        for way, taken in self.python.values():
             begin = time.perf_counter()
             way(trials[0].inputs)
-            samples.append(time.perf_counter() - begin)
+            took = time.perf_counter() - begin
+            taken.samples.append(took)
+            taken.numbered[number] = took
 
-    def seconds(self) -> dict[str, float]:
-        """Return the median seconds a call of each, the first batch left out where there are others."""
-        found = {name: taken.samples or taken.disturbed for name, (_, taken) in self.compiled.items()}
-        found |= {name: samples[1:] or samples for name, (_, samples) in self.python.items()}
-        return {name: median(samples) for name, samples in found.items() if samples}
+    def compared(self, candidate: Taken) -> dict[str, dict[str, float]]:
+        """Return each one's median `seconds` a call, and the candidate's `speedup` over it in batches that both had."""
+        cost = median(candidate.all())
+        found = {}
+        for name, (_, taken) in {**self.compiled, **self.python}.items():
+            if not taken.all():
+                continue
+            both = [each / candidate.numbered[n] for n, each in taken.numbered.items() if n in candidate.numbered]
+            seconds = median(taken.samples or taken.disturbed)
+            speedup = median(both) if len(both) >= LEAST_PAIRS else seconds / cost
+            found[name] = {"seconds": seconds, "speedup": speedup}
+        return found
 
     def close(self) -> None:
         """End the processes."""

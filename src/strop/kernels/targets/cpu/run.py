@@ -35,7 +35,7 @@ DISTURBED = 0.05  # of a batch's time during which the process didn't run
 THREADS = 1.02  # processor time over wall time that a single thread can't have
 
 
-After = Callable[[Sequence[Trial]], None]
+Beside = Callable[[int, Sequence[Trial]], None]
 
 
 @dataclass(slots=True)
@@ -44,16 +44,21 @@ class Taken:
 
     samples: list[float] = field(default_factory=list)
     disturbed: list[float] = field(default_factory=list)
+    numbered: dict[int, float] = field(default_factory=dict)  # the samples by the number of their batch
     batch: int = 0  # calls in one
 
     def all(self) -> list[float]:
         """Every sample, of interrupted batches as well."""
         return self.samples + self.disturbed
 
-    def add(self, bench: Bench, done: Batch, calls: int) -> None:
+    def add(self, number: int, bench: Bench, done: Batch, calls: int) -> None:
         """Add a batch."""
         lost = done.wall_s - done.cpu_s - 2 * bench.process.overhead_s
-        (self.disturbed if lost > DISTURBED * done.wall_s else self.samples).append(done.wall_s / calls)
+        if lost > DISTURBED * done.wall_s:
+            self.disturbed.append(done.wall_s / calls)
+        else:
+            self.samples.append(done.wall_s / calls)
+            self.numbered[number] = done.wall_s / calls
 
     def resize(self, bench: Bench, sample: float, number: int) -> None:
         """Choose how many calls the next batch has: by the first one, and fewer where most are interrupted."""
@@ -180,12 +185,13 @@ def timed(
     taken: Taken,
     *,
     call_s: float,
-    after: Callable[[Sequence[Trial]], None] = lambda _: None,
+    beside: Beside = lambda *_: None,
+    first: int = 0,
 ) -> Iterator[Outcome]:
     """Time batches of fresh inputs until the samples settle; yield each call's outcome to be checked.
 
-    The memory that outcomes show belongs to the next batch as soon as one more is asked for. `after` is called with the
-    inputs of each batch that was found right.
+    The memory that outcomes show belongs to the next batch as soon as one more is asked for. `beside` is called with
+    the number (from `first` on) and the inputs of each batch, now before it and now after it.
     """
     until, at_last = time.thread_time() + MOST_S, time.monotonic() + PATIENCE * MOST_S
     taken.batch = max(1, min(bench.most, round(BATCH_S / max(call_s, 1e-9))))
@@ -194,11 +200,13 @@ def timed(
             return
         trials = draws.take(taken.batch)
         poison = 1 + int(bench.rng.integers(0, 254))
+        if number % 2:
+            beside(first + number, trials)
         done, views, broken = bench.batch(trials, poison=poison, stack=False)
         if number:  # the first one decides how many calls the others have
-            taken.add(bench, done, len(trials))
+            taken.add(first + number, bench, done, len(trials))
         for trial, buffers in zip(trials, views, strict=True):
             yield Outcome(trial=trial, buffers=buffers, broken=broken)
-        if number:
-            after(trials)
+        if number and not number % 2:
+            beside(first + number, trials)
         taken.resize(bench, done.wall_s / len(trials), number)

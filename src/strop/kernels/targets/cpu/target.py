@@ -15,7 +15,7 @@ from strop.kernels.problem import Problem
 from strop.kernels.source_check import check
 from strop.kernels.targets.cpu.baselines import Baselines
 from strop.kernels.targets.cpu.probes import Probes, again, probes
-from strop.kernels.targets.cpu.run import ALIGNMENT, Bench, Draws, Taken, checks, timed
+from strop.kernels.targets.cpu.run import ALIGNMENT, MOST_BATCHES, Bench, Draws, Taken, checks, timed
 from strop.kernels.targets.cpu.toolchain import compile_candidate, compiler, harness_digest
 from strop.kernels.targets.target import Outcome, Planned, Refusal, Refused, Trial, Verdicted
 from strop.values.measurement import Measurement
@@ -39,7 +39,7 @@ class Found:
 
     taken: Taken = field(default_factory=Taken)
     rates: Probes | None = None
-    baselines: Mapping[str, float] = field(default_factory=dict)
+    baselines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     again: bool = False
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
@@ -129,12 +129,12 @@ class Cpu:
         draws, found.rates = Draws(problem), probes()
         others = Baselines(problem, sandbox=sandbox)
         try:
-            yield from timed(bench, draws, found.taken, call_s=shortest, after=others.batch)
+            yield from timed(bench, draws, found.taken, call_s=shortest, beside=others.batch)
             if found.taken.samples and median(found.taken.samples) < self.bound(problem):
                 # Faster than the peak or the memory's sustained rate: in a cache, or too good. Both again.
                 found.again, found.rates, found.taken = True, again(), Taken()
-                yield from timed(bench, draws, found.taken, call_s=shortest, after=others.batch)
-            found.baselines = others.seconds()
+                yield from timed(bench, draws, found.taken, call_s=shortest, beside=others.batch, first=MOST_BATCHES)
+            found.baselines = others.compared(found.taken)
         finally:
             others.close()
         found.evidence = {
@@ -165,9 +165,7 @@ class Cpu:
             samples=tuple(samples or taken.disturbed), unit="s", protocol=PROTOCOL, machine=machine().fingerprint
         )
         cost = measurement.median
-        evidence["baselines"] = {
-            name: {"seconds": seconds, "speedup": seconds / cost} for name, seconds in found.baselines.items()
-        }
+        evidence["baselines"] = found.baselines
         refusal = _too_fast(cost, self.fastest(problem, rates)) or _noisy(measurement, taken)
         return Verdicted(
             measurement=None if refusal else measurement,
@@ -195,7 +193,7 @@ def _noisy(measurement: Measurement, taken: Taken) -> Refusal | None:
     return None
 
 
-def _bottleneck(problem: Problem, cost: float, rates: Probes, others: Mapping[str, float]) -> str:
+def _bottleneck(problem: Problem, cost: float, rates: Probes, others: Mapping[str, Mapping[str, float]]) -> str:
     """One sentence: what share of which rate it reaches, and how it compares."""
     operations = 2 * problem.work.macs / cost
     moved = (problem.work.read_bytes + problem.work.write_bytes) / cost
@@ -205,7 +203,7 @@ def _bottleneck(problem: Problem, cost: float, rates: Probes, others: Mapping[st
         said = f"moves {moved / 1e9:.3g} GB/s, {memory:.0%} of what memory sustains"
     else:
         said = f"computes {operations / 1e9:.3g} GFLOP/s, {compute:.0%} of one core's peak"
-    compared = ", ".join(f"{seconds / cost:.2f}x {name}" for name, seconds in others.items())
+    compared = ", ".join(f"{found['speedup']:.2f}x {name}" for name, found in others.items())
     return f"{said}; {compared}" if compared else said
 
 
