@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from strop.kernels.source_check import check
-from strop.kernels.targets.target import Refused
+from strop.kernels.source_expanded import check_expanded
+from strop.kernels.targets.target import Refusal, Refused
 from strop.values.verdict import Verdict
 
 HONEST = """
@@ -54,6 +55,11 @@ REFUSED = {
     "an open comment": ("int x;\n/* never\n", 2),
     "a NUL": ("int x;\n\0", 2),
     "a macro bomb": (BOMB, None),
+    "comments that begin without end": ("/*" * 200_001, 1),
+    "quotes that begin without end": ('"' + '\\"' * 500_000, 1),
+    "attributes without end": ("__attribute__((" * 20_000, 1),
+    "brackets without end": ("[[" * 50_000, 1),
+    "a deep chain of macros": ("".join(f"#define A{i} A{i - 1}\n" for i in range(800, 0, -1)), None),
     "too long": ("/*" + "x" * (1 << 20) + "*/", None),
 }  # fmt: skip
 
@@ -75,3 +81,49 @@ def test_a_target_adds_its_own_words() -> None:
     check("int clone;")
     with pytest.raises(Refused, match="clone: no"):
         check("int clone;", names={"clone": "no"})
+
+
+def expanded(text: str) -> None:
+    check_expanded(f'# 1 "candidate.c"\n{text}\n', statements={'"fence"', '".insn %0"'})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__asm__ volatile("fence" ::: "memory");',
+        '__asm__ volatile(".insn %0"::"r"((uint64_t)(f(a, "x"))), "i"(3) : "memory");',
+        "int a[2][2] = {[0] = {1}}; a[b[0]][1] = '\"';",
+        '# 7 "gemmini.h"\n__asm__("of the header");\n# 2 "candidate.c"\nint x;',
+        "__attribute__((aligned(64), unused)) int x;",
+    ],
+)
+def test_expanded_code_passes(text: str) -> None:
+    expanded(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'int x;\n__asm__ volatile("ecall");',
+        'int x;\n__asm__ volatile("fence" "ecall" ::: "memory");',
+        'int x;\n__asm__ volatile("fence" : : "m"(x));',
+        'int x;\n__asm__ volatile("fence" : [x] "=r"(x));',
+        'int x;\n__asm__ goto("fence" :::: there);',
+        'int x;\n__asm__("fence");',
+        'int x;\n__asm__ volatile("fence" ::: "memory"',
+        "int x;\n__attribute__ ((constructor)) void f(void);",
+        "int x;\n[ [ gnu :: constructor ] ] void f(void);",
+        'int x;\nchar y = _Pragma("once");',
+        "int x;\n[" + "[" * 5000,
+    ],
+)
+def test_expanded_code_is_refused(text: str) -> None:
+    with pytest.raises(Refused) as caught:
+        expanded(text)
+    assert caught.value.refusal == Refusal(Verdict.ILLEGAL, caught.value.refusal.reason, 2)
+
+
+def test_what_becomes_too_long_is_a_limit() -> None:
+    with pytest.raises(Refused) as caught:
+        expanded("1 + " * (2 << 20))
+    assert caught.value.refusal.verdict is Verdict.LIMIT

@@ -14,6 +14,8 @@ from strop.kernels.tokens import TRIGRAPH, Kind, Token, tokens
 from strop.values.verdict import Verdict
 
 MOST_BYTES = 1 << 20
+MOST_IN_ATTRIBUTE = 1000
+DEEPEST = 100  # macros in macros
 MOST_EXPANDED = 1 << 20  # tokens that one use of a macro may become
 
 DIRECTIVES = {"define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif", "error"}
@@ -106,6 +108,8 @@ def _attributes(found: Sequence[Token]) -> None:
         if token.text in OPENERS:
             depth, at = 0, index + 1
             while at < len(found):
+                if at - index > MOST_IN_ATTRIBUTE:
+                    raise refused_at(token.line, f"an attribute of more than {MOST_IN_ATTRIBUTE} tokens")
                 depth += (found[at].text == "(") - (found[at].text == ")")
                 if found[at].kind is Kind.NAME and depth == 2:
                     attribute(found[at])
@@ -115,6 +119,8 @@ def _attributes(found: Sequence[Token]) -> None:
         elif token.text == "[[":
             at = index + 1
             while at < len(found) and found[at].text != "]]":
+                if at - index > MOST_IN_ATTRIBUTE:
+                    raise refused_at(token.line, f"an attribute of more than {MOST_IN_ATTRIBUTE} tokens")
                 if found[at].kind is Kind.NAME and found[at].text not in ("gnu", "clang") and found[at - 1].text != "(":
                     attribute(found[at])
                 at += 1
@@ -137,6 +143,9 @@ def _expansion(found: Sequence[Token]) -> None:
     def size(name: str, inside: frozenset[str]) -> int:
         if name not in sizes:
             deeper = inside | {name}
+            if len(deeper) > DEEPEST:
+                line = bodies[name][0].line if bodies[name] else 1
+                raise refused_at(line, f"macros stand more than {DEEPEST} deep in each other")
             total = 0
             for token in bodies[name]:
                 expands = token.text in bodies and token.text not in deeper

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from strop.kernels.source_check import NAMES, OPENERS, attribute, refused_at
+from strop.kernels.source_check import MOST_IN_ATTRIBUTE, NAMES, OPENERS, attribute, refused_at
+from strop.kernels.targets.target import Refused
 from strop.kernels.tokens import Kind, Token, tokens
+from strop.values.verdict import Verdict
 
 SOURCE = "candidate.c"
+MOST_BYTES = 4 << 20
 ASSEMBLY = {"asm", "__asm", "__asm__"}
 OPERANDS = {'"r"', '"=r"', '"i"', '"memory"'}  # what the headers' statements say of their operands
 _MARKER = re.compile(r'#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"')
@@ -23,11 +26,15 @@ def check_expanded(text: str, *, statements: Collection[str], names: Mapping[str
 
     `statements` are the string literals of the assembly that the target's own headers use, and all there may be.
     """
+    if len(text) > MOST_BYTES:
+        raise Refused(Verdict.LIMIT, f"what the preprocessor makes is longer than {MOST_BYTES >> 20} MiB")
     found = [token for token in _own(text) if token.kind is not Kind.NEWLINE]
     refused = NAMES | dict(names or {})
     for index, token in enumerate(found):
+        if token.kind is Kind.BROKEN:
+            raise refused_at(token.line, "a quote that doesn't end")
         if token.kind is Kind.NAME and token.text in ASSEMBLY:
-            if not _is_statement(found[index + 1 :], statements):
+            if not _is_statement(found, index + 1, statements):
                 raise refused_at(token.line, f"{token.text}: {NAMES['asm']}")
         elif token.kind is Kind.NAME and token.text in refused:
             raise refused_at(token.line, f"{token.text}: {refused[token.text]}")
@@ -52,13 +59,14 @@ def _own(text: str) -> Iterator[Token]:
         line += 1
 
 
-def _is_statement(rest: Sequence[Token], statements: Collection[str]) -> bool:
+def _is_statement(found: Sequence[Token], at: int, statements: Collection[str]) -> bool:
     """Tell an assembly statement of the headers: its text literally, and operands without words of their own."""
-    begin = [token.text for token in rest[:4]]
+    begin = [token.text for token in found[at : at + 4]]
     if len(begin) < 4 or begin[:2] != ["volatile", "("] or begin[2] not in statements or begin[3] != ":":
         return False
     depth = 1
-    for token in rest[3:]:
+    for index in range(at + 3, len(found)):
+        token = found[index]
         depth += (token.text == "(") - (token.text == ")")
         if depth == 0:
             return True
@@ -70,9 +78,12 @@ def _is_statement(rest: Sequence[Token], statements: Collection[str]) -> bool:
 def _attribute_list(found: Sequence[Token], begin: int) -> None:
     """Look at the words of an attribute, two brackets inside; what stands deeper are arguments."""
     depth = 0
-    for token in found[begin:]:
+    for index in range(begin, min(len(found), begin + MOST_IN_ATTRIBUTE)):
+        token = found[index]
         depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
         if token.kind is Kind.NAME and depth == 2 and token.text not in ("gnu", "clang"):
             attribute(token)
         if depth == 0:
             return
+    if begin < len(found):
+        raise refused_at(found[begin].line, "an attribute without an end")

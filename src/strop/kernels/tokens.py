@@ -61,6 +61,8 @@ _KINDS = {
 def tokens(code: str) -> Iterator[Token]:
     """Yield the tokens of C source as the compiler sees them: lines that end in a backslash are joined first.
 
+    A token of the kind BROKEN is the last one.
+
     >>> [token.text for token in tokens("a\\\\\\nb /* no */ + 1.5e-3f")]
     ['ab', '+', '1.5e-3f']
     """
@@ -72,6 +74,8 @@ def tokens(code: str) -> Iterator[Token]:
         kind = _KINDS.get(str(match.lastgroup))
         if kind is not None:
             yield Token(kind, match.group(), starts[line][1])
+        if kind is Kind.BROKEN:
+            return  # what follows means nothing; to look for the end at each next quote would take for ever
 
 
 def _spliced(code: str) -> tuple[str, list[tuple[int, int]]]:
