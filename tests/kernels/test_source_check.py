@@ -55,7 +55,7 @@ REFUSED = {
     "an open comment": ("int x;\n/* never\n", 2),
     "a NUL": ("int x;\n\0", 2),
     "a macro bomb": (BOMB, None),
-    "comments that begin without end": ("/*" * 200_001, 1),
+    "comments that begin without end": ("/* " * 200_000, 1),
     "quotes that begin without end": ('"' + '\\"' * 500_000, 1),
     "attributes without end": ("__attribute__((" * 20_000, 1),
     "brackets without end": ("[[" * 50_000, 1),
