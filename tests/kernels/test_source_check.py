@@ -53,6 +53,7 @@ REFUSED = {
     "the time of day": ("const char *t = __TIME__;\n", 1),
     "a file's presence": ('#if __has_include("/etc/passwd")\n#endif\n', 1),
     "an open comment": ("int x;\n/* never\n", 2),
+    "an include behind a carriage return": ('int x;\n// \r#include "gold.h"\n', 2),
     "a NUL": ("int x;\n\0", 2),
     "a macro bomb": (BOMB, None),
     "comments that begin without end": ("/* " * 200_000, 1),
@@ -115,6 +116,7 @@ def test_expanded_code_passes(text: str) -> None:
         "int x;\n[ [ gnu :: constructor ] ] void f(void);",
         'int x;\nchar y = _Pragma("once");',
         "int x;\n[" + "[" * 5000,
+        'int x;\n# 1 "/etc/passwd" 1 3\nroot\n# 2 "candidate.c" 2',
     ],
 )
 def test_expanded_code_is_refused(text: str) -> None:

@@ -45,6 +45,9 @@ def check(code: str, *, names: Mapping[str, str] | None = None, headers: Collect
     lone = re.search(r"[\ud800-\udfff]", code)
     if lone:
         raise refused_at(code.count("\n", 0, lone.start()) + 1, "half a character: this is no text")
+    alone = re.search(r"\r(?!\n)", code)
+    if alone:  # some compilers end a line there, others don't
+        raise refused_at(code.count("\n", 0, alone.start()) + 1, "a carriage return that ends no line")
     if "\0" in code:
         raise refused_at(code.count("\n", 0, code.index("\0")) + 1, "a NUL byte")
     trigraph = TRIGRAPH.search(code)

@@ -18,7 +18,7 @@ SOURCE = "candidate.c"
 MOST_BYTES = 4 << 20
 ASSEMBLY = {"asm", "__asm", "__asm__"}
 OPERANDS = {'"r"', '"=r"', '"i"', '"memory"'}  # what the headers' statements say of their operands
-_MARKER = re.compile(r'#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"')
+_MARKER = re.compile(r'#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>[ 1-4]*)')
 
 
 def check_expanded(text: str, *, statements: Collection[str], names: Mapping[str, str] | None = None) -> None:
@@ -50,6 +50,8 @@ def _own(text: str) -> Iterator[Token]:
     for row in text.split("\n"):
         marker = _MARKER.match(row)
         if marker:
+            if own and "1" in marker["flags"] and not marker["file"].startswith("<"):
+                raise refused_at(line, "#include: a candidate sees no other file")
             line, own = int(marker["line"]), marker["file"].endswith(SOURCE)
             continue
         if own and not row.startswith("#"):  # a pragma was checked in the source
