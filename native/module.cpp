@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "flow/bind_flow.hpp"
 #include "gemmini/bind_gemmini.hpp"
 #include "loopnest/arena.hpp"
 #include "loopnest/call.hpp"
@@ -164,5 +165,6 @@ NB_MODULE(_native, m) {
   strop::gemmini::bind_gemmini(m);
   strop::gemmini::bind_gemmini_core(m);
   strop::gemmini::bind_gemmini_timed(m);
+  strop::flow::bind_flow(m);
   if (!strop::add_call_type(m.ptr())) nb::raise_python_error();
 }

@@ -1,11 +1,12 @@
 """Types of the code generator's extension module (native/module.cpp)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from typing_extensions import Buffer
 
 _Class = TypeVar("_Class", bound=type)
+_Read = TypeVar("_Read", bound=tuple[Any, ...])
 
 class SpecError(ValueError): ...
 
@@ -256,3 +257,38 @@ class Machine:
     def float_register(self, i: int) -> int: ...
     def set_float_register(self, i: int, bits: int) -> None: ...
     def counts(self) -> list[tuple[int, int, int, int, int]]: ...
+
+class Reaching:
+    def __init__(
+        self,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        successors: Sequence[Sequence[int]],
+        predecessors: Sequence[Sequence[int]],
+        order: Sequence[int],
+        position: Sequence[int],
+        guarded: bytes,
+        written: Sequence[tuple[int, ...]],
+        read: Sequence[tuple[tuple[int, Any], ...]],
+        pieces: int,
+    ) -> None: ...
+    def by_piece(
+        self, type: type[_Read], registers: Sequence[object], read: Sequence[tuple[tuple[int, Any], ...]]
+    ) -> list[tuple[_Read, ...]]: ...
+    def needed_after(self, asked: dict[int, Iterable[int]]) -> set[tuple[int, int]]: ...
+    def written_later(self) -> list[int]: ...
+
+def cut_pieces(
+    code: Sequence[Any],
+    slots_written: Callable[[Any], tuple[Any, ...]],
+    slots_read: Callable[[Any], tuple[Any, ...]],
+    predicate: object,
+    data: object,
+) -> tuple[
+    list[Any],
+    dict[tuple[str, int], int],
+    list[int],
+    list[int],
+    list[tuple[int, ...]],
+    list[tuple[tuple[int, Any], ...]],
+]: ...

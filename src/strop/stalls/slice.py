@@ -14,6 +14,7 @@ from functools import cached_property
 from strop.stalls.flow.cfg import Graph
 from strop.stalls.flow.definitions import Definitions
 from strop.stalls.flow.memory import SharedMemory, loads_shared
+from strop.stalls.flow.native_definitions import definitions
 from strop.stalls.flow.needs import Edge, Needs, closes
 from strop.stalls.flow.operands import SLOT
 from strop.stalls.flow.pending import Pending
@@ -92,7 +93,7 @@ class Slicer:
     @cached_property
     def definitions(self) -> Definitions:
         """The reaching definitions."""
-        return Definitions(self.graph)
+        return definitions(self.graph)
 
     @cached_property
     def needs(self) -> Needs:

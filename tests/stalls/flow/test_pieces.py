@@ -30,28 +30,28 @@ def pieces(*code: Instruction) -> list[set[str]]:
     ]
 
 
-def test_registers_always_used_together_are_one_piece():
+def test_registers_always_used_together_are_one_piece() -> None:
     assert pieces(one(range(4)), one(uses=range(4))) == [{"r0", "r1", "r2", "r3"}]
 
 
-def test_an_operand_that_takes_a_part_cuts():
+def test_an_operand_that_takes_a_part_cuts() -> None:
     assert pieces(one(range(4)), one(uses=range(2))) == [{"r0", "r1"}, {"r2", "r3"}]
     assert pieces(one(range(4)), one(range(1, 3))) == [{"r0", "r3"}, {"r1", "r2"}]
 
 
-def test_what_is_read_for_different_purposes_is_told_apart():
+def test_what_is_read_for_different_purposes_is_told_apart() -> None:
     code = Instruction(
         pc=0, size=16, opcode="x", text="x", uses=(Use(Register("r", 0)), Use(Register("r", 1), Role.ADDRESS))
     )
     assert pieces(one(range(2)), code) == [{"r0"}, {"r1"}]
 
 
-def test_a_piece_lies_in_one_space():
+def test_a_piece_lies_in_one_space() -> None:
     code = Instruction(pc=0, size=16, opcode="x", text="x", defs=(Register("v", 0), Register("vcc")))
     assert pieces(code) == [{"v0"}, {"vcc0"}]
 
 
-def test_written_and_read_say_what_the_operands_are():
+def test_written_and_read_say_what_the_operands_are() -> None:
     slot = Memory("local", To.STORE, 8, slot=("r1", 16))
     code = [
         one(range(4), range(2, 8), guard=Guard(Register("p", 0))),

@@ -33,18 +33,21 @@ class Definitions:
     `reads[i]` says the same of each register. Registers are told apart as far as the function does (`pieces.py`).
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, pieces: Pieces | None = None) -> None:
         self.graph = graph
-        self._pieces = Pieces(graph.function.instructions)
+        self._pieces = Pieces(graph.function.instructions) if pieces is None else pieces
         self._defs, self._reads = self._pieces.written, self._pieces.read
-        self._guarded = bytearray(instruction.guard is not None for instruction in graph.function.instructions)
+        self._guarded = bytearray([instruction.guard is not None for instruction in graph.function.instructions])
+        self.by_piece = self._solve()
+
+    def _solve(self) -> list[tuple[Read, ...]]:
         self._summarise()
         self._live_out = self._liveness()
         self._live_in = [
             self._exposed[block] | (live & ~self._killed[block]) for block, live in enumerate(self._live_out)
         ]
         self._arriving = self._propagate()
-        self.by_piece = self._resolve()
+        return self._resolve()
 
     def _summarise(self) -> None:
         """Per block: registers read before they are surely written, those surely written, and what leaves it."""
@@ -123,7 +126,7 @@ class Definitions:
         return arriving
 
     def _resolve(self) -> list[tuple[Read, ...]]:
-        registers = [self._pieces.registers[number] for number in self._pieces.first]
+        registers = self._firsts()
         reads: list[tuple[Read, ...]] = [()] * len(self._reads)
         for block, (start, end) in enumerate(zip(self.graph.starts, self.graph.ends, strict=True)):
             arriving = self._arriving[block]
@@ -143,6 +146,10 @@ class Definitions:
                 else:
                     now.update(dict.fromkeys(self._defs[index], (index,)))
         return reads
+
+    def _firsts(self) -> list[Register]:
+        """The first register of each piece."""
+        return [self._pieces.registers[number] for number in self._pieces.first]
 
     def _write_at(self, index: int, now: dict[int, frozenset[int]]) -> None:
         this = frozenset((index,))

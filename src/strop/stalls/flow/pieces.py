@@ -8,6 +8,7 @@ what is true of one is true of all, so data flow follows one in their place. The
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from strop.stalls.flow.operands import slots_read, slots_written
 from strop.stalls.instruction import Instruction, Register, Role
@@ -19,19 +20,25 @@ Roles = tuple[Role, ...]
 class Pieces:
     """`registers` are numbered as they come; `of[n]` is register n's piece, `first[p]` the number of a piece's first.
 
-    `reads[i]`: the numbers of the registers that instruction i reads, once each, and what for.
-
     `written[i]` and `read[i]`: the pieces that instruction i writes, and those that it reads with what for, once each.
     """
 
     def __init__(self, code: Sequence[Instruction]) -> None:
+        self._code = code
         self.registers: list[Register] = []
         self._known: dict[tuple[str, int], int] = {}
         # By identity: decoders make registers and operands once and use them often.
         self._of_object: dict[int, int] = {}
         self._of_uses: dict[int, tuple[Numbers, Roles]] = {}
-        writes = [self._written(instruction) for instruction in code]
-        self.reads = [self._read(instruction) for instruction in code]
+        self.of: list[int] = []
+        self.first: list[int] = []
+        self.written: list[tuple[int, ...]] = []
+        self.read: list[tuple[tuple[int, Role], ...]] = []
+        self._divide()
+
+    def _divide(self) -> None:
+        """Work all of it out."""
+        writes = [self._written(instruction) for instruction in self._code]
         sets = dict.fromkeys(writes)
         for numbers, roles in dict.fromkeys(self.reads):
             if len(set(roles)) < 2:
@@ -42,12 +49,17 @@ class Pieces:
         self.of, self.first = self._cut(sets)
         of = self.of
         pieces_written = {numbers: tuple(dict.fromkeys(of[one] for one in numbers)) for numbers in set(writes)}
-        self.written: list[tuple[int, ...]] = [pieces_written[numbers] for numbers in writes]
+        self.written = [pieces_written[numbers] for numbers in writes]
         pieces_read = {
             (numbers, roles): tuple(dict.fromkeys(zip([of[one] for one in numbers], roles, strict=True)))
             for numbers, roles in set(self.reads)
         }
-        self.read: list[tuple[tuple[int, Role], ...]] = [pieces_read[each] for each in self.reads]
+        self.read = [pieces_read[each] for each in self.reads]
+
+    @cached_property
+    def reads(self) -> list[tuple[Numbers, Roles]]:
+        """The numbers of the registers that each instruction reads, once each, and what for."""
+        return [self._read(instruction) for instruction in self._code]
 
     def __len__(self) -> int:
         return len(self.first)
