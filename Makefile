@@ -51,10 +51,12 @@ $(BUILD)/build.ninja: build/.packages CMakeLists.txt
 build: $(BUILD)/build.ninja ## set up .venv and compile src/strop/_native (incremental)
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: build ## tune real contractions, run them, compare them with NumPy
+demo: build ## tune contractions, diagnose a profile, judge a kernel: each verb on real input
 	$(BIN)/strop tune "mk,kn->mn" m=97 n=131 k=61 --threads 1
 	$(BIN)/strop tune "n c h+r w+s, o c r s -> n o h w" n=1 c=64 h=56 w=56 o=64 r=3 s=3 --threads 1
 	$(BIN)/python examples/tune.py
+	$(BIN)/strop diagnose examples/spmv
+	$(BIN)/python examples/judge.py
 
 test: build build/.dev ## run the tests, doctests and docs examples
 	$(BIN)/pytest -n $(JOBS) $(PYTEST_ARGS)
