@@ -21,14 +21,15 @@ OPERANDS = {'"r"', '"=r"', '"i"', '"memory"'}  # what the headers' statements sa
 _MARKER = re.compile(r'#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>[ 1-4]*)')
 
 
-def check_expanded(text: str, *, statements: Collection[str], names: Mapping[str, str] | None = None) -> None:
+def check_expanded(
+    text: str, *, statements: Collection[str], names: Mapping[str, str] | None = None, headers: bool = False
+) -> None:
     """Look over what came out of the preprocessor. Raises :class:`Refused` (illegal) with the reason and the line.
 
     `statements` are the string literals of the assembly that the target's own headers use, and all there may be.
+    `headers`: files may come in from the candidate's own lines; which ones was checked in the source.
     """
-    if len(text) > MOST_BYTES:
-        raise Refused(Verdict.LIMIT, f"what the preprocessor makes is longer than {MOST_BYTES >> 20} MiB")
-    found = [token for token in _own(text) if token.kind is not Kind.NEWLINE]
+    found = [token for token in _own(text, headers) if token.kind is not Kind.NEWLINE]
     refused = NAMES | dict(names or {})
     for index, token in enumerate(found):
         if token.kind is Kind.BROKEN:
@@ -44,17 +45,20 @@ def check_expanded(text: str, *, statements: Collection[str], names: Mapping[str
             _attribute_list(found, index)
 
 
-def _own(text: str) -> Iterator[Token]:
+def _own(text: str, headers: bool) -> Iterator[Token]:
     """Yield the tokens of the candidate's own lines, with its line numbers."""
-    line, own = 0, False
+    line, own, length = 0, False, 0
     for row in text.split("\n"):
         marker = _MARKER.match(row)
         if marker:
-            if own and "1" in marker["flags"] and not marker["file"].startswith("<"):
+            if own and not headers and "1" in marker["flags"] and not marker["file"].startswith("<"):
                 raise refused_at(line, "#include: a candidate sees no other file")
             line, own = int(marker["line"]), marker["file"].endswith(SOURCE)
             continue
         if own and not row.startswith("#"):  # a pragma was checked in the source
+            length += len(row)
+            if length > MOST_BYTES:
+                raise Refused(Verdict.LIMIT, f"what the preprocessor makes is longer than {MOST_BYTES >> 20} MiB")
             for token in tokens(row):
                 halves = token.text if token.text in ("[[", "]]") else (token.text,)
                 yield from (Token(token.kind, half, line) for half in halves)

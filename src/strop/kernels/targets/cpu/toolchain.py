@@ -120,7 +120,7 @@ def compile_candidate(
     if not expanded:
         raise RuntimeError(f"{chosen.name} kept no preprocessed text")
     if not trusted:
-        check_expanded(expanded.decode(errors="replace"), statements=())
+        check_expanded(expanded.decode(errors="replace"), statements=(), headers=True)
     _nothing_before(done.files["kernel"])
     return done.files["kernel"]
 
