@@ -69,6 +69,16 @@ class TimedBench {  // a machine with its memory
     host_ = fence ? machine_.drain(host) : host;
     return host_;
   }
+  uint64_t counter(uint64_t rs1) {
+    rocket::RoccCommand c;
+    c.funct = kCounter;
+    c.rs1 = rs1;
+    c.xd = c.xs1 = c.xs2 = true;
+    c.cycle = std::max(host_, machine_.now());
+    const rocket::Accepted accepted = machine_.issue(c);
+    host_ = accepted.cycle;
+    return accepted.result;
+  }
   void reset(size_t most_events) {
     machine_.reset(most_events);
     host_ = 0;
@@ -172,6 +182,7 @@ void bind_gemmini_timed(nb::module_& m) {
       .def("read", &TimedBench::read, nb::arg("address"), nb::arg("bytes"))
       .def("run", &TimedBench::run, nb::arg("commands"), nb::arg("fence") = true,
            "Runs rows of (funct, rs1, rs2, pc, cost); with `fence`, until nothing is in flight. Returns the host's cycle.")
+      .def("counter", &TimedBench::counter, nb::arg("rs1"), "Sends COUNTER now; what it reads.")
       .def("reset", &TimedBench::reset, nb::arg("events") = 0)
       .def("warm", [](TimedBench& b, uint64_t address, uint64_t n) { b.machine().warm(address, n); }, nb::arg("address"),
            nb::arg("bytes"), "Puts lines into the cache, as the core does that has just written them.")

@@ -23,6 +23,7 @@ uint32_t Counters::access(uint64_t rs1) {
   if (configure) {
     config_[index] = static_cast<uint8_t>(rs1 >> 12 & 0x3F);
     external_[index] = rs1 >> 31 & 1;
+    shows_ = shows_ || external_[index];
     counter_[index] = 0;
     counted_ = 0;
     for (uint8_t event : config_)

@@ -31,6 +31,7 @@ class Counters {
   void count(Event event, uint64_t times = 1) {
     if (counted_ >> static_cast<int>(event) & 1) add(event, times);
   }
+  bool counting() const { return counted_ != 0 || shows_; }
   void set(Shown shown, uint32_t level) { shown_[static_cast<int>(shown)] = level; }
   void add(Shown shown, uint64_t n) { shown_[static_cast<int>(shown)] += static_cast<uint32_t>(n); }
 
@@ -48,6 +49,7 @@ class Counters {
   bool external_[kCounters] = {};
   bool snapshot_on_ = false;
   uint64_t counted_ = 0;  // a bit for each event that some counter counts
+  bool shows_ = false;    // a counter was set to show a value
 };
 
 }  // namespace strop::gemmini

@@ -43,6 +43,7 @@ class ExecuteUnit {
   Wait wait = Wait::none;
   bool fed = false;          // operand rows went in
   bool flushing() const { return mode_ == Mode::flush || mode_ == Mode::flushing; }
+  bool unrolling() const { return unrolled_ != 0; }
   bool computing() const { return mode_ == Mode::computing; }
   int head() const { return queue_.empty() ? (unroller_.empty() ? -1 : unroller_.front()) : queue_.front().slot; }
   int current() const { return running_slot_; }

@@ -46,6 +46,8 @@ class FrontEnd {
   void completed(Unit unit, bool conv) { --in_station_[conv ? 1 : 0][static_cast<int>(unit) - 1]; }
 
   bool busy() const { return raw_ != 0 || !ready_.empty() || matmul_.busy() || conv_.busy(); }
+  bool passed() const { return raw_ == 0 && ready_.empty(); }  // whatever was pushed has left
+  bool matmul_looping() const { return matmul_.busy(); }
   bool looping() const { return matmul_.busy() || conv_.busy(); }
 
  private:

@@ -58,6 +58,10 @@ class LoadUnit {
   void beat(Cycle now, int id);
 
   bool busy() const { return !queue_.empty() || live_commands_ != 0 || in_flight_ != 0; }
+  bool commanded() const { return !queue_.empty() || live_commands_ != 0; }
+  bool sending() const { return current_ >= 0 || idle_next_; }
+  bool cutting() const { return cutting_ >= 0; }
+  int in_flight() const { return in_flight_; }
   bool reader_busy() const { return in_flight_ != 0 || !landing_.empty(); }
   Cycle next(Cycle now) const;
 

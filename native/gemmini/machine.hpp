@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gemmini/account.hpp"
+#include "gemmini/counters.hpp"
 #include "gemmini/execute_unit.hpp"
 #include "gemmini/front_end.hpp"
 #include "gemmini/load_unit.hpp"
@@ -62,6 +63,8 @@ class TimedMachine final : public rocket::Coprocessor {
   void step_and_skip(Cycle most);
   void classify(uint64_t cycles);
   void blame(Spent spent, int slot, uint64_t cycles);
+  void count_events(uint64_t cycles);
+  uint32_t counter(uint64_t rs1);
 
   const Geometry geometry_;
   const Timing timing_;
@@ -75,12 +78,15 @@ class TimedMachine final : public rocket::Coprocessor {
   ExecuteUnit executes_;
   MemorySystem cache_;
   Account account_;
+  Counters counters_;
+  uint64_t bytes_read_ = 0, bytes_written_ = 0, packets_ = 0, walks_ = 0;  // of the units, when counters_ was last told
   Ports ports_;
   Cycle now_ = 0;                // the next cycle to simulate: all before it are done
   bool fencing_ = false;
   bool writes_turn_ = false;     // of the two users of channel A
   bool in_burst_ = false;
   bool station_blocked_ = false;
+  bool read_held_ = false, write_held_ = false;  // has something for channel A, which carries another's
   uint64_t commands_ = 0;
   Origin last_;
   uint8_t last_funct_ = 0;

@@ -40,6 +40,7 @@ class ReservationStation {
   void reset();
 
   bool full(Queue queue) const { return (~valid_ & mask_[queue]) == 0; }
+  int count(Queue queue) const { return std::popcount(valid_ & mask_[queue]); }
   bool empty() const { return valid_ == 0; }
   // Not idle; one preload that still waits for its compute does not count.
   bool busy() const { return valid_ != 0 && !(solitary_preload_ && (valid_ & (valid_ - 1)) == 0); }

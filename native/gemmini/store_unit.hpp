@@ -59,6 +59,10 @@ class StoreUnit {
   }
 
   bool busy() const { return !queue_.empty() || live_commands_ != 0 || draining(); }
+  bool commanded() const { return !queue_.empty() || live_commands_ != 0; }
+  bool pooling() const { return current_ >= 0 && at_.pooling; }
+  bool writing() const { return writing_; }
+  int in_flight() const { return in_flight_; }
   bool draining() const { return !dispatch_.empty() || !pipe_.empty() || writing_ || in_flight_ != 0 || !bus_.empty(); }
   Cycle next(Cycle now) const;
 
