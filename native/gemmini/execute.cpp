@@ -16,7 +16,11 @@ uint32_t mask_of(int columns) { return columns >= 32 ? 0xFFFFFFFFu : (1u << colu
 void read_elements(State& s, const Command& c, LocalAddress at, uint32_t row, int columns, uint64_t now, int32_t* out,
                    uint8_t& provenance) {
   const LocalMemory& memory = at.accumulator() ? s.accumulator : s.scratchpad;
-  require_ready(memory, row, now, c);
+  // What loads bring is tracked, and checked before this (ExecuteUnit::require_landed). Results of the array are told by
+  // the first row of operands alone, in the hardware too: a program that reads others while they come is wrong.
+  if (memory.ready(row) > now)
+    refuse(c, "reads row " + std::to_string(row) + " of the " + (at.accumulator() ? "accumulator" : "scratchpad") +
+                  " while a result is on its way into it, which no dependence orders");
   require_written(s, memory, row, mask_of(columns), c, "reads");
   provenance |= memory.provenance(row);
   const uint8_t* bytes = memory.row(row);

@@ -81,6 +81,7 @@ void Decoder::check_store(const Command& c) const {
 }
 
 void Decoder::check_preload(const Command& c) {
+  if (strict_ && preload_waits_) refuse(c, "the preload before it has had no compute");
   check_dims(geometry_, c, c.first, "the preloaded operand");
   check_dims(geometry_, c, c.second, "C");
   if (!c.first.at.garbage() && c.first.columns > 0) {

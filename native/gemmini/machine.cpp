@@ -187,7 +187,7 @@ void TimedMachine::step_and_skip(Cycle most) {
   if (!changed) to = std::min(most, std::max(to, next(now_)));
   if (to == kNever) {
     // A preload needs the command behind it; the hardware would wait for it without end, too.
-    if (const int head = executes_.head(); head >= 0 && executes_.wait == Wait::not_visible)
+    if (const int head = executes_.head(); head >= 0 && station_.entry(head).command.kind == Kind::preload)
       refuse(station_.entry(head).command, "the array waits for this preload's compute, which never comes");
     throw std::logic_error("internal: the machine waits for something that never comes; its last command is " +
                            std::to_string(last_.index));

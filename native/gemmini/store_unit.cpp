@@ -164,7 +164,8 @@ bool StoreUnit::read(Cycle now, Ports& ports) {
     ports.accumulator_read |= bank;
   } else if (!outside) {
     const uint32_t bank = 1u << g.bank(static_cast<int>(row));
-    if (((ports.spad_written | ports.spad_read) & bank) != 0) {
+    // A row that a mvout_spad is still bringing is waited for: no dependence holds within the queue of stores.
+    if (((ports.spad_written | ports.spad_read) & bank) != 0 || state_.scratchpad.ready(row) > now) {
       ++bank_stalls;
       read_wait = Wait::bank;
       return changed;
@@ -175,7 +176,9 @@ bool StoreUnit::read(Cycle now, Ports& ports) {
   Tracked& t = tracked_[d.tracked];
   if (--t.left == 0) t.done = now;
   if (c.kind == Kind::store_spad) {
-    copy_spad_row(state_, c, d.row, now, now + timing_.store_spad_latency + timing_.store_latency);
+    const Cycle ready = now + timing_.store_spad_latency + timing_.store_latency;
+    if (t.left == 0) t.done = ready;  // who reads its rows waits for it
+    copy_spad_row(state_, c, d.row, now, ready);
     return true;
   }
   if (d.pooling) {

@@ -7,7 +7,7 @@ void solution(const elem_t A[M][K], const elem_t B[K][N], elem_t C[M][N]) {
   mvin(A, 0, 16, 16);
   mvin2(B, 16, 16, 16);
   preload(16, 0x80000000, 16, 16, 16, 16);
-  preload(GARBAGE_ADDR, 0x80000000, 16, 16, 16, 16); /*here*/
+  preload(GARBAGE_ADDR, 0x80000000, 16, 16, 16, 16);
   fence();
   fence();
 }
