@@ -17,8 +17,10 @@ Timing Timing::from(const NamedValues& v, const Geometry& g) {
   t.store_queue = count("rs.store_queue", 2, 1, 64);
   t.requests = count("dma.requests", 16, 1, 64);
   t.writes = count("dma.writes", t.requests, 1, 64);
-  t.load_commands = count("load.commands", t.requests / g.dim + 1, 1, 16);
-  t.store_commands = count("store.commands", t.requests / g.dim + 1, 1, 16);
+  t.load_commands = count("load.commands", 0, 0, 64);  // 0: as the hardware's generator derives it
+  if (t.load_commands == 0) t.load_commands = t.requests / g.dim + 1;
+  t.store_commands = count("store.commands", 0, 0, 64);
+  if (t.store_commands == 0) t.store_commands = t.requests / g.dim + 1;
   t.request_queue = count("load.request_queue", 5, 1, 64);
   t.request_path = count("dma.request_path", 3, 2, 1000);
   t.landing = count("load.landing", 5, 1, 1000);
