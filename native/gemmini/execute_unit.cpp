@@ -446,8 +446,8 @@ bool ExecuteUnit::step(Cycle now, Ports& ports) {
           mode_ = Mode::flush;
           changed = true;
         }
-      } else {
-        completed_ = head.slot;  // config_ex: the array is idle
+      } else if (completed_ < 0) {  // one completion a cycle: the last result may have left in this one
+        completed_ = head.slot;     // config_ex: the array is idle
         queue_.pop();
         changed = true;
       }
