@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from strop.stalls.flow.cfg import Graph
 from strop.stalls.flow.definitions import Definitions
@@ -36,8 +37,7 @@ class LinkKind(StrEnum):
     GROUP = "group"  # a member of an asynchronous group
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A value's way from `producer`."""
 
     producer: int
@@ -79,6 +79,7 @@ class Slicer:
         self._links: dict[int, tuple[Link, ...]] = {}
         self._chains: dict[int, tuple[Link, ...]] = {}
         self._depths: dict[int, tuple[int, bool]] = {}
+        self._kinds: dict[tuple[str, Role], LinkKind] = {}
 
     @cached_property
     def graph(self) -> Graph:
@@ -94,6 +95,11 @@ class Slicer:
     def definitions(self) -> Definitions:
         """The reaching definitions."""
         return definitions(self.graph)
+
+    @cached_property
+    def _is_load(self) -> bytes:
+        """By instruction, whether it loads from memory that isn't constant."""
+        return bytes([is_memory_load(instruction) for instruction in self.code])
 
     @cached_property
     def needs(self) -> Needs:
@@ -123,16 +129,20 @@ class Slicer:
             return self._links[index]
         instruction = self.code[index]
         found: dict[tuple[int, LinkKind], None] = {}
-        for read in self.definitions.by_piece[index]:
-            if read.definitions:
-                kind = _kind(read.register.space, read.role)
-                for producer in read.definitions:
+        kinds = self._kinds
+        for register, role, producers in self.definitions.by_piece[index]:
+            if producers:
+                which = register.space, role
+                kind = kinds.get(which)
+                if kind is None:
+                    kind = kinds[which] = _kind(*which)
+                for producer in producers:
                     found[producer, kind] = None
         if loads_shared(instruction):
             found.update(((producer, LinkKind.SHARED), None) for producer in self.shared.sources(index))
         if closes(instruction):
             found.update(((member, LinkKind.GROUP), None) for member, _ in self.needs.members(index))
-        links = self._links[index] = tuple([Link(producer, kind) for producer, kind in found])
+        links = self._links[index] = tuple(map(Link._make, found))
         return links
 
     def above(self, index: int) -> Above:
@@ -166,18 +176,20 @@ class Slicer:
     def _upward(self, index: int) -> tuple[Link, ...]:
         """Return the links that a chain follows: of a load not its guard, of others no predicate if data is there."""
         links = self.links(index)
-        return tuple([link for link in links if link.kind is not LinkKind.PREDICATE]) or links
+        return tuple([link for link in links if link[1] is not LinkKind.PREDICATE]) or links
 
     def _best(self, ways: list[tuple[Link, int | None, bool]]) -> Above:
-        best = Above(0, None, any(loads is None for _, loads, _ in ways))
-        rank = (-1, -1)
+        circle, first = any(loads is None for _, loads, _ in ways), None
+        is_load, most, last = self._is_load, 0, -1
         for link, loads, recurrent in ways:
-            own = int(is_memory_load(self.code[link.producer]))
-            count = min((loads or 0) + own, DEEPEST_CHAIN)
-            mine = (count, link.producer)
-            if mine > rank:
-                rank, best = mine, Above(count, link, best.recurrent or recurrent)
-        return best
+            producer = link.producer
+            count = (loads or 0) + is_load[producer]
+            if count > DEEPEST_CHAIN:
+                count = DEEPEST_CHAIN
+            if count > most or (count == most and producer > last):
+                most, last, first = count, producer, link
+                circle = circle or recurrent
+        return Above(most, first, circle)
 
     def chain(self, index: int) -> tuple[Link, ...]:
         """Return the steps up from an instruction, the nearest first, ending at the last load or store that matters."""

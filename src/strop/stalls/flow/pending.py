@@ -92,14 +92,15 @@ class Pending:
         deepest: dict[str, int] = {}
         split: set[str] = set()
         tracked: set[str] = set()
-        for code in function.instructions:
-            for wait in code.waits:
+        # By identity: decoders make waits and pends once and use them often.
+        for waits in {id(code.waits): code.waits for code in function.instructions}.values():
+            for wait in waits:
                 deepest[wait.resource] = max(deepest.get(wait.resource, 0), min(wait.pending, DEEPEST))
                 tracked.add(wait.resource)
                 if wait.when is not None:
                     split.add(wait.resource)
-            if code.variable and code.defs:
-                tracked.update(pend.resource for pend in code.pends)
+        for pends in {id(one.pends): one.pends for one in function.instructions if one.variable and one.defs}.values():
+            tracked.update(pend.resource for pend in pends)
         self._keys: dict[Key, int] = {}
         self._waited: dict[Key, tuple[int, ...]] = {}
         self._depth: list[int] = []
@@ -112,18 +113,29 @@ class Pending:
         self._elements: list[list[tuple[int, When]]] = [[] for _ in self._depth]
         self._of_producer: dict[int, list[tuple[int, int]]] = {}  # instruction -> its (key, element)
         self._in_order: dict[int, list[bool]] = {}  # of the same
+        self._of_waits: dict[int, tuple[Event, ...]] = {}  # waits, by identity
         if not function.is_kernel:
             for elements in self._elements:
                 elements.append((CALLER, When.RESULT))
         whens: list[set[When]] = [set() for _ in self._depth]
+        known: dict[int, list[tuple[int, When, bool]]] = {}  # pends: those on a key
         for index, code in enumerate(function.instructions):
-            for pend in code.pends:
-                key = self._key(pend.resource, pend.when)
-                if key is not None:
-                    self._of_producer.setdefault(index, []).append((key, len(self._elements[key])))
-                    self._in_order.setdefault(index, []).append(pend.in_order)
-                    self._elements[key].append((index, pend.when))
-                    whens[key].add(pend.when)
+            pends = code.pends
+            if not pends:
+                continue
+            on = known.get(id(pends))
+            if on is None:
+                keyed = [(self._key(pend.resource, pend.when), pend) for pend in pends]
+                on = known[id(pends)] = [(key, pend.when, pend.in_order) for key, pend in keyed if key is not None]
+                for key, when, _ in on:
+                    whens[key].add(when)
+            if on:
+                found = self._of_producer[index] = []
+                self._in_order[index] = [in_order for _, _, in_order in on]
+                for key, when, _ in on:
+                    elements = self._elements[key]
+                    found.append((key, len(elements)))
+                    elements.append((index, when))
         self._single = [
             [frozenset((number,)) for number in range(len(elements))] if depth else []
             for elements, depth in zip(self._elements, self._depth, strict=True)
@@ -137,8 +149,26 @@ class Pending:
 
     def _compile(self, index: int, code: Instruction) -> tuple[Event, ...]:
         """Return what an instruction does to the state, in order: its waits, a call's drain, what it leaves pending."""
+        waits = self._of_waits.get(id(code.waits))
+        if waits is None:
+            waits = self._of_waits[id(code.waits)] = self._waiting(code.waits)
+        called = code.control is not None and code.control.flow is Flow.CALL
+        pending = self._of_producer.get(index)
+        if pending is None and not called:
+            return waits
+        events = [*waits]
+        if called:
+            untouched = self._untouched(code)
+            events.extend((DRAIN, key, 0, 0) for key, resource in enumerate(self._names) if resource not in untouched)
+        for (key, element), in_order in zip(pending or (), self._in_order.get(index, ()), strict=True):
+            unordered = self._depth[key] > 0 and (not in_order or self._mixed_kinds[key])
+            events.append((PEND_UNORDERED if unordered else PEND, key, element, 0))
+        return tuple(events)
+
+    def _waiting(self, waits: tuple[Wait, ...]) -> tuple[Event, ...]:
+        """Return what an instruction's waits do to the state."""
         events: list[Event] = []
-        for number, wait in enumerate(code.waits):
+        for number, wait in enumerate(waits):
             which = wait.resource, wait.when
             keys = self._waited.get(which)
             if keys is None:
@@ -147,14 +177,6 @@ class Pending:
             read = self._keys.get((wait.resource, When.OPERANDS_READ)) if wait.when is When.RESULT else None
             if wait.pending == 0 and read is not None:
                 events.append((RELEASE, read, number, 0))
-        if code.control is not None and code.control.flow is Flow.CALL:
-            untouched = self._untouched(code)
-            events.extend((DRAIN, key, 0, 0) for key, resource in enumerate(self._names) if resource not in untouched)
-        for (key, element), in_order in zip(
-            self._of_producer.get(index, ()), self._in_order.get(index, ()), strict=True
-        ):
-            unordered = self._depth[key] > 0 and (not in_order or self._mixed_kinds[key])
-            events.append((PEND_UNORDERED if unordered else PEND, key, element, 0))
         return tuple(events)
 
     def _keys_of(self, wait: Wait) -> tuple[int, ...]:
@@ -279,9 +301,12 @@ class Pending:
 
     def _forget(self, state: State, key: int, gone: Young) -> None:
         """Take what one view's wait shows to be over on all paths out of the other views."""
+        over = NONE.union(*gone)
+        if not over:
+            return
         held = state[key]
         assert not isinstance(held, int)
-        for element in NONE.union(*gone).difference(*held[2]):
+        for element in over.difference(*held[2]):
             producer = self._elements[key][element][0]
             for other, number in self._of_producer.get(producer, ()):
                 there = state[other]
@@ -307,11 +332,15 @@ class Pending:
                 found: list[set[tuple[int, When]]] = [set() for _ in code[index].waits]
                 for number, key, mask, young in drained:
                     elements = self._elements[key]
-                    found[number].update(elements[element] for element in bits(mask))
-                    found[number].update(elements[element] for where in young for element in where)
+                    if mask:
+                        found[number].update([elements[element] for element in bits(mask)])
+                    if young:
+                        found[number].update([elements[element] for where in young for element in where])
                 waits[index] = tuple(
-                    Waited(wait, tuple(sorted(producers)))
-                    for wait, producers in zip(code[index].waits, found, strict=True)
+                    [
+                        Waited(wait, tuple(sorted(producers)))
+                        for wait, producers in zip(code[index].waits, found, strict=True)
+                    ]
                 )
         return waits
 

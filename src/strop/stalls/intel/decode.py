@@ -12,7 +12,7 @@ from strop.stalls.intel import operands as registers
 from strop.stalls.intel.disassemble import Row, disassemble
 from strop.stalls.intel.forms import Form, Forms, Scoreboard
 from strop.stalls.intel.nodes import Node
-from strop.stalls.intel.operands import Operands, Splits
+from strop.stalls.intel.operands import Operands, Sources, Splits
 from strop.stalls.intel.swsb import Generation
 from strop.stalls.intel.zebin import Code, Zebin, read
 
@@ -137,7 +137,7 @@ class Reader:
 
     def __init__(self, generation: Generation) -> None:
         self.generation = generation
-        self._forms = Forms(generation)
+        self._forms, self._sources = Forms(generation), Sources()
         self._read: dict[int, Read] = {}  # by node; held, so that no other takes its place
 
     def read(self, node: Node) -> Read:
@@ -147,7 +147,8 @@ class Reader:
             form = self._forms.of(node)
             is_known = form.kind is not None or node["op"] == "illegal"
             may_go = flowing.may_go(node)
-            found = self._read[id(node)] = Read(node, form, _operands(node, self.generation), is_known, may_go)
+            operands = _operands(node, self.generation, self._sources)
+            found = self._read[id(node)] = Read(node, form, operands, is_known, may_go)
         return found
 
 
@@ -157,9 +158,9 @@ def _opcode(text: str) -> str:
     return rest.partition(" ")[0]
 
 
-def _operands(node: Node, generation: Generation) -> Operands | None:
+def _operands(node: Node, generation: Generation, sources: Sources) -> Operands | None:
     try:
-        return registers.decode(node, generation)
+        return registers.decode(node, generation, sources)
     except (KeyError, TypeError, ValueError):
         return None
 

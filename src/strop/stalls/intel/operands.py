@@ -66,9 +66,26 @@ class Operands:
     special: str = ""  # a register of the thread's own state that it reads or writes
 
 
-def decode(node: Node, generation: Generation) -> Operands:
-    """The operands of one instruction's JSON. Raises KeyError, TypeError, ValueError where it isn't such."""
-    made = _Reader(node, generation)
+class Sources:
+    """What source operands came to, by their JSON (an object that lives as long as this) and what they are read by."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, str, int, str | None, int], _Source] = {}
+
+
+class _Source(NamedTuple):
+    read: tuple[tuple[Extent, Role], ...]
+    uses: tuple[Use, ...]
+    indirect: bool
+    special: str
+
+
+def decode(node: Node, generation: Generation, sources: Sources | None = None) -> Operands:
+    """The operands of one instruction's JSON. Raises KeyError, TypeError, ValueError where it isn't such.
+
+    `sources` keeps what its source operands came to: instructions share them.
+    """
+    made = _Reader(node, generation, sources)
     made.destination()
     made.sources()
     made.implicit()
@@ -76,8 +93,10 @@ def decode(node: Node, generation: Generation) -> Operands:
 
 
 class _Reader:
-    def __init__(self, node: Node, generation: Generation) -> None:
-        self.node, self.grf = node, GRF_BYTES[generation]
+    def __init__(self, node: Node, generation: Generation, sources: Sources | None) -> None:
+        # What a message reads depends on other operands of it.
+        self.known = sources.known if sources is not None and not str(node["op"]).startswith("send") else None
+        self.node, self.generation, self.grf = node, generation, GRF_BYTES[generation]
         self.op, self.lanes = str(node["op"]), int(node["es"] or 1)
         self.written: list[Extent] = []
         self.read: list[tuple[Extent, Role]] = []
@@ -143,35 +162,56 @@ class _Reader:
                 self.defs.append(Register("mme", _mme(operand) or 0))
 
     def sources(self) -> None:
+        known = self.known
         for place, operand in enumerate(self.node.get("srcs") or ()):
             kind = operand["kind"]
             if kind in ("IM", "LB"):
                 continue
-            if kind == "RI":
-                self._address(operand)
-            elif kind == "AD":
-                where = operand["addr"]
-                self._reads(self._addresses(where["reg"], where["len"]), Role.ADDRESS)
-                offset = (operand.get("surf") or {}).get("offset")
-                if isinstance(offset, dict):
-                    self._plain(offset, Role.ADDRESS)
-            elif kind == "DA":
-                if place == 0:
-                    self._reads(self._addresses(operand["reg"], operand["len"]), Role.ADDRESS)
-                else:
-                    self._reads(self._data(operand["reg"], operand["len"]), Role.DATA)
-            elif self.op.startswith("send"):
-                self._plain(operand["reg"], Role.ADDRESS)
-            elif self.is_dpas:
-                sizes = (
-                    self.lanes * self.repeat * _width(operand),
-                    self.depth * self.lanes * 4,
-                    self.depth * self.repeat * 4,
-                )
-                if operand["reg"]["rn"] == "r":
-                    self._reads(self._block(operand["reg"], sizes[min(place, 2)]), Role.DATA)
+            if known is None or kind in ("AD", "DA"):
+                self._operand(place, operand)
+                continue
+            key = id(operand), self.op, self.lanes, self.node["subop"], place if self.is_dpas else 0
+            found = known.get(key)
+            if found is None:
+                found = known[key] = self._apart(place, operand)
+            self.read += found.read
+            self.uses += found.uses
+            self.indirect = self.indirect or found.indirect
+            self.special = found.special or self.special
+
+    def _apart(self, place: int, operand: Node) -> _Source:
+        """What one operand comes to by itself."""
+        alone = _Reader(self.node, self.generation, None)
+        alone._operand(place, operand)
+        return _Source(tuple(alone.read), tuple(alone.uses), alone.indirect, alone.special)
+
+    def _operand(self, place: int, operand: Node) -> None:
+        kind = operand["kind"]
+        if kind == "RI":
+            self._address(operand)
+        elif kind == "AD":
+            where = operand["addr"]
+            self._reads(self._addresses(where["reg"], where["len"]), Role.ADDRESS)
+            offset = (operand.get("surf") or {}).get("offset")
+            if isinstance(offset, dict):
+                self._plain(offset, Role.ADDRESS)
+        elif kind == "DA":
+            if place == 0:
+                self._reads(self._addresses(operand["reg"], operand["len"]), Role.ADDRESS)
             else:
-                self._source(operand)
+                self._reads(self._data(operand["reg"], operand["len"]), Role.DATA)
+        elif self.op.startswith("send"):
+            self._plain(operand["reg"], Role.ADDRESS)
+        elif self.is_dpas:
+            sizes = (
+                self.lanes * self.repeat * _width(operand),
+                self.depth * self.lanes * 4,
+                self.depth * self.repeat * 4,
+            )
+            if operand["reg"]["rn"] == "r":
+                self._reads(self._block(operand["reg"], sizes[min(place, 2)]), Role.DATA)
+        else:
+            self._source(operand)
 
     def _source(self, operand: Node) -> None:
         register = operand["reg"]
@@ -378,6 +418,9 @@ def _are_apart(read: Sequence[tuple[Extent, Role]]) -> bool:
 @lru_cache(maxsize=65536)
 def _covered(extent: Extent) -> int:
     """The dwords of an extent, as bits."""
+    _, start, columns, rows, lanes, step, width = extent
+    if (columns, rows, step, width) == (1, 1, 0, 4) and not start % 4:
+        return (1 << lanes) - 1 << start // 4
     return sum(1 << dword for dword, _ in _dwords(extent))
 
 
