@@ -98,7 +98,8 @@ bool FrontEnd::conv_stage() {
   const bool looping = conv_.busy();
   bool changed = false;
   const uint8_t caps = caps_of(1);
-  if (looping && (conv_still_ < kSettled || (room && (conv_offers_ || caps != conv_caps_)))) {
+  const bool skipping = looping && conv_.skipping();
+  if (looping && (skipping || conv_still_ < kSettled || (room && (conv_offers_ || caps != conv_caps_)))) {
     const Plain* plain = conv_.offer(full(1));
     conv_offers_ = plain != nullptr;
     conv_caps_ = caps;
@@ -110,7 +111,7 @@ bool FrontEnd::conv_stage() {
       changed = true;
     }
     conv_.tick(accepted);
-    conv_still_ = accepted ? 0 : conv_still_ + 1;
+    conv_still_ = accepted || skipping ? 0 : conv_still_ + 1;
   }
   if (!in.empty()) {
     const Raw& head = in.front();

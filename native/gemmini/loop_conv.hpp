@@ -21,6 +21,8 @@ class LoopConv {
 
   const Plain* offer(const Full& full);
   void tick(bool accepted);
+  // The next tick passes over a step of a dilated convolution: no command comes of it, and it isn't at rest.
+  bool skipping() const { return skips(work_[kEx]); }
 
  private:
   struct Loop {
