@@ -76,7 +76,7 @@ def simulate(
 
     if geometry not in geometries():
         raise BadParameter(text=geometry, reason=f"there are the geometries {', '.join(geometries())}")
-    values = {**named.values(preset, parameters), **find(geometry).values}
+    values = {**named.values(preset), **find(geometry).values, **named.checked(parameters or {})}
     core = Core(values, memory_bytes=memory_bytes, timed=timed, strict=strict)
     core.load(read(path), path=str(path))
     done = core.machine.run(

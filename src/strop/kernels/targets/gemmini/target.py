@@ -49,7 +49,8 @@ class Gemmini:
 
     def values(self, problem: Problem) -> dict[str, float]:
         """Return all parameters of the machine that a problem runs on."""
-        return {**parameters.values(self.preset, self.overrides), **geometry(problem.geometry).values}
+        sizes = geometry(problem.geometry).values
+        return {**parameters.values(self.preset), **sizes, **parameters.checked(self.overrides)}
 
     def identity(self) -> Mapping[str, Any]:
         """Compiler, header, parameters."""
