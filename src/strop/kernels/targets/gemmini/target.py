@@ -21,7 +21,7 @@ from strop.values.measurement import Measurement
 from strop.values.verdict import Verdict
 
 PROTOCOL = "gemmini/1"
-LEAST_CYCLES = 20_000_000  # that any candidate may take
+LEAST_CYCLES = 5_000_000  # that any candidate may take
 CYCLES_A_BOUND = 200  # and so many times the bound
 OTHER_POISON = 0x3C
 MOST_THREADS = 4  # each holds a machine's memory
