@@ -63,7 +63,7 @@ def tokens(code: str) -> Iterator[Token]:
 
     A token of the kind BROKEN is the last one.
 
-    >>> [token.text for token in tokens("a\\\\\\nb /* no */ + 1.5e-3f")]
+    >>> [token.text for token in tokens("a\\\\\\nb /* no */ + 1.5e-3f") if token.kind is not Kind.NEWLINE]
     ['ab', '+', '1.5e-3f']
     """
     joined, starts = _spliced(code)
