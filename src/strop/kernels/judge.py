@@ -84,9 +84,9 @@ def source(code: str | Path) -> str:
 
 def judge_code(problem: Problem, code: str, machine: Target, *, sandbox: str = "auto") -> Judgement:
     """Judge code on a target, without asking what was judged before."""
-    seed = int.from_bytes(os.urandom(8), "little") >> 64 - SEED_BITS
+    seed = _seed()
     evidence: dict[str, Any] = {"judge": VERSION, "seed": seed, "identity": dict(machine.identity())}
-    digest = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = _digest(code)
 
     def said(verdict: Verdict, reason: str, line: int | None = None, **more: Any) -> Judgement:
         return Judgement(
@@ -138,11 +138,21 @@ def confirm(problem: Problem | str, code: str | Path, *, sandbox: str = "auto") 
     vary = getattr(machine, "perturbed", None)
     found = []
     for _ in range(CONFIRMATIONS):
-        seed = int.from_bytes(os.urandom(8), "little") >> 64 - SEED_BITS
+        seed = _seed()
         near = machine if vary is None else vary(seed)
         one = judge_code(problem, text, near, sandbox=sandbox)
         found.append(_near(own, replace(one, evidence={**one.evidence, "perturbation": seed})))
     return tuple(found)
+
+
+def _seed() -> int:
+    """Return a number that nobody can know beforehand."""
+    return int.from_bytes(os.urandom(8), "little") >> 64 - SEED_BITS
+
+
+def _digest(code: str) -> str:
+    """Return what a candidate is known by."""
+    return sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _near(own: Judgement, one: Judgement) -> Judgement:
@@ -249,10 +259,9 @@ def _request(problem: Problem, code: str, machine: Target, sandbox: str) -> Requ
     from strop.values.budget import Budget
     from strop.values.run import Run
 
-    digest = sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
     run = Run(
         verb="judge",
-        problem={"id": problem.id, "prelude": problem.prelude, "code": digest, "sandbox": sandbox},
+        problem={"id": problem.id, "prelude": problem.prelude, "code": _digest(code), "sandbox": sandbox},
         target={**machine.identity(), "judge": VERSION},
         search="none",
         budget=Budget(),

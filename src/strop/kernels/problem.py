@@ -142,6 +142,11 @@ class Problem:
 
         return target(self.target).bound(self)
 
+    @property
+    def blind(self) -> bool:
+        """Whether the accelerator's processor may touch none of the buffers: its commands can't depend on data."""
+        return all(buffer.host is Host.NONE for buffer in self.buffers)
+
     def inputs(self) -> tuple[Buffer, ...]:
         """The buffers that come filled."""
         return tuple(each for each in self.buffers if each.role is not Role.OUTPUT)

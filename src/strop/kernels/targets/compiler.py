@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from strop.bench.foreign import ForeignResult
 from strop.kernels.targets.target import Refused
 from strop.values.verdict import Verdict
+
+if TYPE_CHECKING:
+    from strop.bench.foreign import ForeignResult
 
 MOST_QUOTED = 200  # characters
 _PLACE = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+)(?::\d+)?:\s*(?:fatal )?error:\s*(?P<what>.*)$", re.MULTILINE)

@@ -36,7 +36,7 @@ MOST_CAUSES = 40
 WORTH = 0.002  # of the time: below it a cause isn't listed
 
 
-def diagnosis(problem: Problem, program: Program, detail: Mapping[str, Any], values: Mapping[str, float]) -> Diagnosis:
+def diagnosis(problem: Problem, program: Program, detail: Mapping[str, Any]) -> Diagnosis:
     """Return the account of a run as a diagnosis: parts in cycles that sum to the run's."""
     account, total = detail["account"], int(detail["cycles"])
     parts = {name: int(account["classes"][name]) for name in PARTS}
@@ -133,7 +133,7 @@ def _busy_bank(counters: Mapping[str, int]) -> bool:
     return 4 * counters["store_port_stalls"] > counters["store_active"] > 0
 
 
-def bottleneck(problem: Problem, program: Program, detail: Mapping[str, Any], values: Mapping[str, float]) -> str:
+def bottleneck(problem: Problem, detail: Mapping[str, Any]) -> str:
     """Say in one sentence what the cycles went to."""
     account, total, work = detail["account"], max(int(detail["cycles"]), 1), detail["work"]
     spent, counters = account["classes"], account["counters"]

@@ -17,7 +17,7 @@ from strop.values.verdict import Verdict
 
 ROWS_A_CYCLE = 4  # that move at most: one in, one through the array, one out, and one to spare
 REGISTERS = 8  # arguments beyond these stand on the stack
-READ, WRITE, EXECUTE = 1, 2, 4
+READ, WRITE = 1, 2
 ARRAY, CORE = 1, 2  # bits of provenance; operand i has bit 2 + i
 
 
@@ -58,7 +58,7 @@ def run(
         memory.write(stack + 8 * number, address.to_bytes(8, "little"))
     done = machine.call(
         loaded["symbols"]["solution"], arguments[:REGISTERS], stack, instructions=most_cycles, cycles=most_cycles,
-        output_bytes=1 << 16, timed=planned.timed, profile=planned.timed,
+        output_bytes=1 << 16, timed=planned.timed,
     )  # fmt: skip
     cycles = max(done.cycles, done.idle_cycle)
     buffers = {
@@ -73,10 +73,9 @@ def run(
         "commands": done.commands,
         "stream": done.stream,
         "work": gemmini.work(),
-        "stalls": done.stalls,
     }
     if planned.timed:
-        detail |= {"account": gemmini.account(), "counts": machine.counts(), "cycles": cycles}
+        detail |= {"account": gemmini.account(), "cycles": cycles}
         detail["work"]["store_bytes"] = detail["account"]["counters"]["bytes_written"]
     return Outcome(
         trial=trial, buffers=buffers, cost=(float(cycles),) if planned.timed else (), broken=broken, detail=detail
@@ -123,7 +122,7 @@ def _fence_in(memory: Any, problem: Problem, where: Any, loaded: Any, poison: in
         memory.track(
             begin, begin + buffer.nbytes, 1 << 2 + number if buffer.role is not Role.OUTPUT and number < 6 else 0
         )
-    if any(buffer.host is not Host.NONE for buffer in problem.buffers):
+    if not problem.blind:
         # The core's own results may go to the array: its data and its stack.
         for address, size, permissions in loaded["segments"]:
             if permissions & WRITE:

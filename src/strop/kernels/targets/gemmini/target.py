@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from strop.kernels.problem import Host, Problem
+from strop.kernels.problem import Problem
 from strop.kernels.source_check import check
 from strop.kernels.targets.gemmini import parameters
 from strop.kernels.targets.gemmini.account import bottleneck, diagnosis
@@ -87,13 +87,12 @@ class Gemmini:
         and its cycles are those of all. Elsewhere every run is timed.
         """
         dense, *others = problem.families
-        blind = all(buffer.host is Host.NONE for buffer in problem.buffers)
         return (
             Planned(family=dense),
             Planned(family=dense, poison=OTHER_POISON),
-            *([] if blind else [Planned(family=dense, draw=1)]),
+            *([] if problem.blind else [Planned(family=dense, draw=1)]),
             *(
-                Planned(family=family, placement=1 - number % 2, timed=not blind, poison=OTHER_POISON)
+                Planned(family=family, placement=1 - number % 2, timed=not problem.blind, poison=OTHER_POISON)
                 for number, family in enumerate(others or [dense])
             ),
         )
@@ -127,7 +126,7 @@ class Gemmini:
             or _too_little(problem, outcomes)
             or self._implausible(problem, first.cost[0])
         )
-        account = diagnosis(problem, built, first.detail, self.values(problem))
+        account = diagnosis(problem, built, first.detail)
         measurement = Measurement(
             samples=tuple(cost for outcome in timed for cost in outcome.cost),
             unit="cycles",
@@ -145,7 +144,7 @@ class Gemmini:
         return Verdicted(
             measurement=measurement,
             refusal=refusal,
-            bottleneck=bottleneck(problem, built, first.detail, self.values(problem)),
+            bottleneck=bottleneck(problem, first.detail),
             account=account,
             evidence=evidence,
         )
@@ -163,7 +162,7 @@ class Gemmini:
         value = self.values(problem)
         array = problem.work.macs / geometry(problem.geometry).peak if _through_array(problem) else 0.0
         bus = max(problem.work.read_bytes, problem.work.write_bytes) / value["dma.bus_bytes"]
-        if any(buffer.host is not Host.NONE for buffer in problem.buffers):
+        if not problem.blind:
             bus = 0.0  # the core's own loads and stores don't take this bus
         least = max(array, bus)
         if cycles < least:
@@ -177,7 +176,7 @@ def _strays(problem: Problem, outcomes: Sequence[Outcome]) -> Refusal | None:
 
     This is what ties the runs that are timed to those that show the result on other data.
     """
-    if any(buffer.host is not Host.NONE for buffer in problem.buffers):
+    if not problem.blind:
         return None
     alike = [outcome.detail for outcome in outcomes if outcome.trial.planned.placement == 0]
     for other in alike[1:]:
@@ -196,13 +195,12 @@ def _through_array(problem: Problem) -> bool:
 
 def _too_little(problem: Problem, outcomes: Sequence[Outcome]) -> Refusal | None:
     """Say whether a run multiplied or stored less than any correct kernel does."""
-    blind = all(buffer.host is Host.NONE for buffer in problem.buffers)
     for outcome in outcomes:
         work = outcome.detail["work"]
         if _through_array(problem) and not problem.rewrites and work["macs"] < problem.work.macs:
             what = f"{work['macs']:,} multiply-adds went through the array, {problem.work.macs:,} are needed"
             return Refusal(Verdict.NO_WORK, what)
-        if blind and work["store_bytes"] < problem.work.write_bytes:
+        if problem.blind and work["store_bytes"] < problem.work.write_bytes:
             what = f"{work['store_bytes']:,} bytes were stored, {problem.work.write_bytes:,} are needed"
             return Refusal(Verdict.NO_WORK, what)
     return None

@@ -13,7 +13,6 @@ from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
-from strop.bench.foreign import Limits, run_foreign
 from strop.errors import NoCompiler
 from strop.kernels.source_expanded import check_expanded
 from strop.kernels.targets.compiler import refusal
@@ -90,6 +89,7 @@ def toolchain() -> Toolchain:
 
 @cache
 def _asked(argv: tuple[str, ...], readable: tuple[str, ...] = ()) -> str:
+    from strop.bench.foreign import Limits, run_foreign
 
     done = run_foreign(argv, limits=Limits(wall_s=10, cpu_s=10, memory_bytes=2048 * MIB), readable=readable)
     return done.stdout.decode(errors="replace") if done.verdict is Verdict.OK else ""
@@ -165,6 +165,8 @@ def _compile(
     also: Sequence[str] = (),
 ) -> Mapping[str, bytes]:
     """Run the compiler in the sandbox: the file that it makes, and those of `also` that are there."""
+    from strop.bench.foreign import Limits, run_foreign
+
     limits = Limits(
         wall_s=SECONDS, cpu_s=SECONDS, memory_bytes=2048 * MIB, file_bytes=32 * MIB, output_bytes=MIB // 4, processes=16
     )
