@@ -18,6 +18,13 @@ using namespace nb::literals;
 
 namespace strop::gemmini {
 
+nb::dict work_of(const Work& w) {
+  nb::dict d;
+  d["macs"] = w.macs, d["steps"] = w.steps, d["preloads"] = w.preloads, d["loads"] = w.loads, d["stores"] = w.stores;
+  d["load_bytes"] = w.load_bytes, d["store_bytes"] = w.store_bytes, d["zero_rows"] = w.zero_rows;
+  return d;
+}
+
 namespace {
 
 PyObject* fault_type = nullptr;
@@ -27,14 +34,6 @@ Geometry geometry_of(const std::map<std::string, double>& values) {
   const Geometry g = Geometry::from(named);
   if (!named.unused().empty()) throw std::invalid_argument("no parameter is called " + named.unused());
   return g;
-}
-
-nb::dict work_of(const State& state) {
-  const Work& w = state.work;
-  nb::dict d;
-  d["macs"] = w.macs, d["steps"] = w.steps, d["preloads"] = w.preloads, d["loads"] = w.loads, d["stores"] = w.stores;
-  d["load_bytes"] = w.load_bytes, d["store_bytes"] = w.store_bytes, d["zero_rows"] = w.zero_rows;
-  return d;
 }
 
 // The untimed machine with a memory of its own: what tests of commands need, without a core.
@@ -135,7 +134,7 @@ void bind_gemmini(nb::module_& m) {
       }, "begin"_a, "end"_a)
       .def("rows", &Bench::rows, "accumulator"_a, "first"_a, "count"_a, "Bytes of rows of a local memory.")
       .def("written", &Bench::written, "accumulator"_a, "first"_a, "count"_a, "A mask of columns for each row.")
-      .def("work", [](Bench& b) { return work_of(b.executor().state()); }, "What was done: macs, steps, bytes, ...")
+      .def("work", [](Bench& b) { return work_of(b.executor().state().work); }, "What was done: macs, steps, bytes, ...")
       .def("limit_rows", [](Bench& b, uint64_t most) { b.executor().limit_rows(most); }, "most"_a)
       .def("reset", [](Bench& b) { b.executor().reset(); });
 }

@@ -3,7 +3,11 @@
 
 #include <nanobind/nanobind.h>
 
+#include "gemmini/state.hpp"
+
 namespace strop::gemmini {
+
+nanobind::dict work_of(const Work& work);  // what was done, for Python
 
 void bind_gemmini(nanobind::module_& m);
 void bind_gemmini_core(nanobind::module_& m);  // what a Machine drives

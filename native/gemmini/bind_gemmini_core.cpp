@@ -21,13 +21,6 @@ using Values = std::map<std::string, double>;
 using Timed = LoopGate<TimedMachine>;
 using Untimed = LoopGate<Functional>;
 
-nb::dict work_of(const Work& w) {
-  nb::dict d;
-  d["macs"] = w.macs, d["steps"] = w.steps, d["preloads"] = w.preloads, d["loads"] = w.loads, d["stores"] = w.stores;
-  d["load_bytes"] = w.load_bytes, d["store_bytes"] = w.store_bytes, d["zero_rows"] = w.zero_rows;
-  return d;
-}
-
 }  // namespace
 
 void bind_gemmini_core(nb::module_& m) {
